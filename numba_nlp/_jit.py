@@ -1,0 +1,197 @@
+"""The one place that imports ``njit``: decorator, registry, cache policy, warm-up.
+
+Why not plain ``@njit(cache=True)``: Numba keys a cached function by its own source file only, so a cached caller keeps
+the old code of a callee that was edited in another file; it ignores compile flags; and it raises at import when no
+cache folder can be written. Here one digest of every kernel source, the versions, the processor and the flags names
+the cache folder, so nothing stale can ever be loaded, and without a writable folder kernels compile uncached.
+
+Environment
+-----------
+NUMBA_NLP_CACHE_DIR
+    Folder of the compiled kernels (default: the user's cache folder).
+NUMBA_NLP_CACHE
+    ``0`` switches the cache off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba import njit
+from numba.core import config as _config
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+__all__ = ["DIGEST", "cache_folder", "entry", "kernel", "kernels", "warmup"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PACKAGE = Path(__file__).parent
+#: Every kernel by its dotted name, in definition order.
+kernels: dict[str, Any] = {}
+#: Entry points with their one signature: dotted name -> (dispatcher, signature).
+entries: dict[str, tuple[Any, Any]] = {}
+#: Modules that define entry points; ``warmup`` imports them all.
+_ENTRY_MODULES = ("numba_nlp.kernels.entries", "numba_nlp._fastcall")
+
+
+def _sources_digest() -> str:
+    """Digest of what decides the machine code: sources, versions, processor, flags."""
+    state = hashlib.sha256()
+    for path in sorted([*_PACKAGE.glob("kernels/**/*.py"), _PACKAGE / "_jit.py", _PACKAGE / "_fastcall.py"]):
+        if path.exists():
+            state.update(path.relative_to(_PACKAGE).as_posix().encode())
+            state.update(path.read_bytes())
+    import llvmlite
+    import numpy as np
+
+    flags = (
+        sys.version,
+        sys.platform,
+        numba.__version__,
+        llvmlite.__version__,
+        np.__version__,
+        _config.CPU_NAME,
+        _config.CPU_FEATURES,
+        _config.BOUNDSCHECK,
+        _config.OPT.__class__.__name__,
+        str(_config.OPT),
+        _config.DEBUGINFO_DEFAULT,
+        _host_processor(),
+    )
+    state.update(repr(flags).encode())
+    return state.hexdigest()[:20]
+
+
+def _host_processor() -> str:
+    """Name and features of this processor, as code is generated for it."""
+    from llvmlite import binding
+
+    features = ",".join(sorted(name for name, on in binding.get_host_cpu_features().items() if on))
+    return f"{binding.get_host_cpu_name()}:{features}"
+
+
+#: Names the compiled code of this version on this machine; put it into cached kernels of your own that call ours.
+DIGEST: str = _sources_digest()
+
+
+@lru_cache(maxsize=1)
+def cache_folder() -> Path | None:
+    """Folder that holds the compiled kernels of this version, or None when none can be written."""
+    if os.environ.get("NUMBA_NLP_CACHE", "1") == "0" or _config.DISABLE_JIT:
+        return None
+    given = os.environ.get("NUMBA_NLP_CACHE_DIR")
+    if given:
+        root = Path(given)
+    else:
+        from platformdirs import user_cache_path
+
+        root = user_cache_path("numba_nlp", appauthor=False)
+    folder = root / DIGEST
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        warnings.warn(
+            f"numba_nlp cannot write its kernel cache {str(folder)!r} ({error}); kernels are compiled anew in every "
+            "process. Set NUMBA_NLP_CACHE_DIR to a writable folder, or NUMBA_NLP_CACHE=0 to silence this.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    return folder
+
+
+class _DigestLocator(_CacheLocator):
+    """Cache location and stamp that depend on the digest only, not on the one source file of a function."""
+
+    def __init__(self, folder: Path, qualified_name: str) -> None:
+        self._folder = str(folder)
+        self._name = qualified_name
+
+    def get_cache_path(self) -> str:
+        return self._folder
+
+    def get_source_stamp(self) -> str:
+        return DIGEST
+
+    def get_disambiguator(self) -> str:
+        return hashlib.sha256(self._name.encode()).hexdigest()[:8]
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _DigestLocator | None:
+        folder = cache_folder()
+        return None if folder is None else cls(folder, f"{py_func.__module__}.{py_func.__qualname__}")
+
+
+class _CacheImpl(CompileResultCacheImpl):
+    _locator_classes = [_DigestLocator]
+
+
+class _Cache(FunctionCache):
+    _impl_class = _CacheImpl
+
+
+def _compile(function: Any, **options: Any) -> Any:
+    dispatcher = njit(nogil=True, error_model="numpy", **options)(function)
+    if not _config.DISABLE_JIT and cache_folder() is not None:
+        dispatcher._cache = _Cache(function)
+        dispatcher._can_fallback = False
+    return dispatcher
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` for the types that it is first called with; helpers and users' building blocks.
+
+    Compiled code releases the GIL and follows numpy's error model. Nothing compiles before the first call.
+    """
+    dispatcher = _compile(function)
+    kernels[f"{function.__module__}.{function.__qualname__}"] = dispatcher
+    return dispatcher
+
+
+def entry(signature: Any) -> Callable[[F], F]:
+    """Compile ``function`` for exactly one signature, on its first call or by :func:`warmup`.
+
+    Parameters
+    ----------
+    signature : str or numba signature
+        The one signature; other argument types are refused by Numba with a TypeError.
+    """
+
+    def decorate(function: F) -> F:
+        dispatcher = _compile(function)
+        name = f"{function.__module__}.{function.__qualname__}"
+        kernels[name] = dispatcher
+        entries[name] = (dispatcher, signature)
+        return dispatcher
+
+    return decorate
+
+
+def warmup(progress: Callable[[str], None] | None = None) -> None:
+    """Compile every entry point now, or load it from the cache.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called with the dotted name of each entry point before it compiles.
+    """
+    for module in _ENTRY_MODULES:
+        importlib.import_module(module)
+    if _config.DISABLE_JIT:
+        return
+    for name, (dispatcher, signature) in entries.items():
+        if progress is not None:
+            progress(name)
+        dispatcher.compile(signature)

@@ -1,0 +1,74 @@
+"""The exception tree, and the status codes that kernels return.
+
+Kernels never raise (an exception that leaves a compiled function leaks the arrays it owned,
+numba#1549); they return a negative status and the wrapper raises what the status means.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "InvalidTextError",
+    "MissingRowError",
+    "NumbaNlpError",
+    "SourceFormatError",
+    "SpecialTokenError",
+    "UnknownTokenError",
+    "UnsupportedFeatureError",
+    "VocabularyFormatError",
+]
+
+STATUS_OK = 0
+#: The bytes are not valid UTF-8; the wrapper knows the row and the byte.
+STATUS_INVALID_UTF8 = -1
+#: An id outside ``[0, vocab_size)``, or one that the vocabulary leaves unused.
+STATUS_UNKNOWN_ID = -2
+#: The output array is too small (the wrapper sizes it, so this means a bug in a caller's own kernel).
+STATUS_OUTPUT_FULL = -3
+
+
+class NumbaNlpError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class VocabularyFormatError(NumbaNlpError, ValueError):
+    """A compiled vocabulary file is damaged, foreign, or of another version."""
+
+
+class SourceFormatError(NumbaNlpError, ValueError):
+    """A vocabulary source file (``vocab.json``, ``merges.txt``, ``.tiktoken`` ...) breaks its format."""
+
+
+class UnsupportedFeatureError(NumbaNlpError, ValueError):
+    """A source asks for a stage or option that cannot be reproduced exactly yet, named in the message."""
+
+
+class InvalidTextError(NumbaNlpError, ValueError):
+    """Text that is not valid Unicode (bad UTF-8, lone surrogates); names the row and the byte.
+
+    Attributes
+    ----------
+    row : int or None
+        Row of the batch, or None for a single text.
+    byte : int
+        Offset of the first bad byte within that row's UTF-8 bytes.
+    """
+
+    def __init__(self, message: str, row: int | None = None, byte: int = 0) -> None:
+        super().__init__(message)
+        self.row = row
+        self.byte = byte
+
+
+class MissingRowError(NumbaNlpError, ValueError):
+    """A row is missing (None, NaN, Arrow null) and ``nulls="error"``."""
+
+
+class SpecialTokenError(NumbaNlpError, ValueError):
+    """The text contains a special token and the policy is ``special="raise"``."""
+
+
+class UnknownTokenError(NumbaNlpError, KeyError):
+    """A token or an id that the vocabulary does not hold."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
