@@ -1,0 +1,1 @@
+"""An NLP engine on flat arrays: exact tokenizers, compiled by Numba."""
