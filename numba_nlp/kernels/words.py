@@ -1,19 +1,26 @@
-"""64-bit words: loads from byte arrays, wrapping arithmetic, bit counts, prefetch, vector masks.
+"""64-bit words: unaligned loads and stores, wrapping arithmetic, bit counts, prefetch, 64-byte window masks.
 
-Everything that needs an LLVM intrinsic lives here, each beside a plain form with the same result that serves when the
-JIT is disabled (``NUMBA_DISABLE_JIT=1``): there Python integers do not wrap and numpy scalars warn when they do.
+Everything that needs an LLVM intrinsic lives in this file, each beside a plain form with the same result. The plain
+forms serve when the JIT is disabled (Python integers do not wrap, numpy scalars warn), under ``NUMBA_BOUNDSCHECK=1``
+(raw loads would escape the check) and when ``NUMBA_NLP_PLAIN=1`` asks for them.
 """
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
-from numba.core import config
+from llvmlite import ir
+from numba.core import cgutils, config, types
+from numba.extending import intrinsic
 
 from numba_nlp._jit import kernel
 
-__all__ = ["load_word", "multiply", "shift_right"]
+#: True when raw loads, prefetch and window masks are compiled in; False selects the plain forms everywhere.
+VECTOR = not (config.DISABLE_JIT or config.BOUNDSCHECK or os.environ.get("NUMBA_NLP_PLAIN", "0") == "1")
 
 _ALL = 0xFFFFFFFFFFFFFFFF
+ALL_ONES = np.uint64(_ALL)
 
 if config.DISABLE_JIT:
 
@@ -21,9 +28,26 @@ if config.DISABLE_JIT:
         """Product of two uint64 modulo 2^64."""
         return np.uint64((int(a) * int(b)) & _ALL)
 
+    def add(a, b):
+        """Sum of two uint64 modulo 2^64."""
+        return np.uint64((int(a) + int(b)) & _ALL)
+
+    def shift_left(a, n):
+        """``a << n`` of a uint64 modulo 2^64, for ``0 <= n <= 63``."""
+        return np.uint64((int(a) << int(n)) & _ALL)
+
     def shift_right(a, n):
         """``a >> n`` of a uint64 for ``0 <= n <= 63``."""
         return np.uint64(int(a) >> int(n))
+
+    def trailing_zeros(a):
+        """Number of trailing zero bits of a uint64; 64 for zero."""
+        value = int(a)
+        return (value & -value).bit_length() - 1 if value else 64
+
+    def leading_zeros(a):
+        """Number of leading zero bits of a uint64; 64 for zero."""
+        return 64 - int(a).bit_length()
 
     def load_word(data, position, n):
         """Little-endian word of ``data[position:position + n]``, ``0 <= n <= 8``, zero-padded."""
@@ -37,9 +61,43 @@ else:
         return np.uint64(a) * np.uint64(b)
 
     @kernel
+    def add(a, b):
+        """Sum of two uint64 modulo 2^64."""
+        return np.uint64(a) + np.uint64(b)
+
+    @kernel
+    def shift_left(a, n):
+        """``a << n`` of a uint64 modulo 2^64, for ``0 <= n <= 63``."""
+        return np.uint64(a) << np.uint64(n)
+
+    @kernel
     def shift_right(a, n):
         """``a >> n`` of a uint64 for ``0 <= n <= 63``."""
         return np.uint64(a) >> np.uint64(n)
+
+    @intrinsic
+    def _count_trailing(typingctx, a):
+        def codegen(context, builder, signature, args):
+            return builder.cttz(args[0], cgutils.false_bit)
+
+        return types.uint64(types.uint64), codegen
+
+    @intrinsic
+    def _count_leading(typingctx, a):
+        def codegen(context, builder, signature, args):
+            return builder.ctlz(args[0], cgutils.false_bit)
+
+        return types.uint64(types.uint64), codegen
+
+    @kernel
+    def trailing_zeros(a):
+        """Number of trailing zero bits of a uint64; 64 for zero."""
+        return np.int64(_count_trailing(np.uint64(a)))
+
+    @kernel
+    def leading_zeros(a):
+        """Number of leading zero bits of a uint64; 64 for zero."""
+        return np.int64(_count_leading(np.uint64(a)))
 
     @kernel
     def load_word(data, position, n):
@@ -48,3 +106,152 @@ else:
         for i in range(n):
             word |= np.uint64(data[position + i]) << np.uint64(8 * i)
         return word
+
+
+def _data_pointer(context, builder, array_type, array):
+    return context.make_array(array_type)(context, builder, array).data
+
+
+def _element_pointer(context, builder, array_type, array, index):
+    """Address of element ``index`` of a contiguous array, no wrap-around, no check."""
+    return builder.gep(_data_pointer(context, builder, array_type, array), [index])
+
+
+if VECTOR:
+
+    @intrinsic
+    def raw_load64(typingctx, data, position):
+        """Eight bytes of ``uint8`` data at ``position`` as a little-endian uint64, unaligned and unchecked."""
+
+        def codegen(context, builder, signature, args):
+            pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+            loaded = builder.load(builder.bitcast(pointer, ir.IntType(64).as_pointer()))
+            loaded.align = 1
+            return loaded
+
+        return types.uint64(data, types.int64), codegen
+
+    @intrinsic
+    def raw_store64(typingctx, ids, position, word):
+        """Write a uint64 over elements ``position`` and ``position + 1`` of an int32 array, unchecked."""
+
+        def codegen(context, builder, signature, args):
+            pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+            stored = builder.store(args[2], builder.bitcast(pointer, ir.IntType(64).as_pointer()))
+            stored.align = 1
+            return context.get_dummy_value()
+
+        return types.void(ids, types.int64, types.uint64), codegen
+
+    @intrinsic
+    def prefetch(typingctx, array, position):
+        """Ask for the cache line of ``array[position]``."""
+
+        def codegen(context, builder, signature, args):
+            pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+            byte_pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+            i32 = ir.IntType(32)
+            function = cgutils.get_or_insert_function(
+                builder.module,
+                ir.FunctionType(ir.VoidType(), [byte_pointer.type, i32, i32, i32]),
+                "llvm.prefetch.p0",
+            )
+            builder.call(function, [byte_pointer, ir.Constant(i32, 0), ir.Constant(i32, 3), ir.Constant(i32, 1)])
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64), codegen
+
+    @intrinsic
+    def address_of(typingctx, array, position):
+        """Address of ``array[position]`` as an integer."""
+
+        def codegen(context, builder, signature, args):
+            pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+            return builder.ptrtoint(pointer, ir.IntType(64))
+
+        return types.int64(array, types.int64), codegen
+
+    def window_masks(*classes):
+        """Make an intrinsic ``(data, position) -> tuple of uint64``: one bit a byte of a 64-byte window.
+
+        Parameters
+        ----------
+        *classes : sequence of (low, high)
+            Inclusive byte ranges; bit ``i`` of mask ``k`` says that byte ``position + i`` lies in one of the ranges
+            of class ``k``.
+
+        Notes
+        -----
+        Plain LLVM vector IR, so every target lowers it (one compare to a mask register on AVX-512, compare and
+        movemask on AVX2 and SSE2). An empty inline-asm barrier holds each mask in a register: without it LLVM pushes
+        the bit algebra back into the vector domain, where it is slower.
+        """
+        n = len(classes)
+
+        @intrinsic
+        def masks(typingctx, data, position):
+            def codegen(context, builder, signature, args):
+                i8, i64 = ir.IntType(8), ir.IntType(64)
+                vector = ir.VectorType(i8, 64)
+                pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+                window = builder.load(builder.bitcast(pointer, vector.as_pointer()))
+                window.align = 1
+                keep = ir.InlineAsm(ir.FunctionType(i64, [i64]), "", "=r,0", side_effect=False)
+
+                def splat(value):
+                    return ir.Constant(vector, [ir.Constant(i8, value)] * 64)
+
+                words = []
+                for ranges in classes:
+                    bits = None
+                    for low, high in ranges:
+                        if low == high:
+                            part = builder.icmp_unsigned("==", window, splat(low))
+                        elif high == 255:
+                            part = builder.icmp_unsigned(">=", window, splat(low))
+                        else:
+                            part = builder.icmp_unsigned("<=", builder.sub(window, splat(low)), splat(high - low))
+                        bits = part if bits is None else builder.or_(bits, part)
+                    words.append(builder.call(keep, [builder.bitcast(bits, i64)]))
+                return context.make_tuple(builder, signature.return_type, words)
+
+            return types.UniTuple(types.uint64, n)(data, types.int64), codegen
+
+        return masks
+
+    @intrinsic
+    def smallest_of_16(typingctx, keys, position):
+        """Smallest of ``keys[position:position + 16]`` (uint32)."""
+
+        def codegen(context, builder, signature, args):
+            i32 = ir.IntType(32)
+            vector = ir.VectorType(i32, 16)
+            pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+            loaded = builder.load(builder.bitcast(pointer, vector.as_pointer()))
+            loaded.align = 4
+            function = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(i32, [vector]), "llvm.vector.reduce.umin.v16i32"
+            )
+            return builder.call(function, [loaded])
+
+        return types.uint32(keys, types.int64), codegen
+
+else:
+
+    @kernel
+    def raw_load64(data, position):
+        """Eight bytes of ``uint8`` data at ``position`` as a little-endian uint64."""
+        return load_word(data, position, 8)
+
+    @kernel
+    def prefetch(array, position):
+        """Nothing: the plain form has no prefetch."""
+
+    @kernel
+    def smallest_of_16(keys, position):
+        """Smallest of ``keys[position:position + 16]`` (uint32)."""
+        best = keys[position]
+        for i in range(1, 16):
+            if keys[position + i] < best:
+                best = keys[position + i]
+        return best
