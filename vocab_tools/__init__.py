@@ -1,0 +1,1 @@
+"""Tools that make, read, compile and compare vocabularies."""

@@ -1,0 +1,1 @@
+"""From the description of a vocabulary to flat arrays."""
