@@ -49,6 +49,10 @@ if config.DISABLE_JIT:
         """Number of leading zero bits of a uint64; 64 for zero."""
         return 64 - int(a).bit_length()
 
+    def popcount(a):
+        """Number of set bits of a uint64."""
+        return int(a).bit_count()
+
     def load_word(data, position, n):
         """Little-endian word of ``data[position:position + n]``, ``0 <= n <= 8``, zero-padded."""
         return np.uint64(int.from_bytes(bytes(data[position : position + n]), "little"))
@@ -88,6 +92,18 @@ else:
             return builder.ctlz(args[0], cgutils.false_bit)
 
         return types.uint64(types.uint64), codegen
+
+    @intrinsic
+    def _count_ones(typingctx, a):
+        def codegen(context, builder, signature, args):
+            return builder.ctpop(args[0])
+
+        return types.uint64(types.uint64), codegen
+
+    @kernel
+    def popcount(a):
+        """Number of set bits of a uint64."""
+        return np.int64(_count_ones(np.uint64(a)))
 
     @kernel
     def trailing_zeros(a):

@@ -1,0 +1,373 @@
+"""Byte-level BPE: rows of text to ids, through the word cache.
+
+Rows are cut into pre-tokens (spans), about ``BLOCK`` at a time. A block is worked through in three passes, so that
+memory latency overlaps: spans, then keys with a prefetch of their cache set, then probe and emit. A pre-token that the
+cache does not hold goes through :mod:`numba_nlp.kernels.segment.merge` and is entered.
+
+Twin: ``numba_nlp.reference.segment.bpe``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numba_nlp._jit import kernel
+from numba_nlp.kernels.segment.merge import merge_buckets, merge_heap, merge_short
+from numba_nlp.kernels.segment.window_gpt2 import fill_spans_gpt2
+from numba_nlp.kernels.tables.hashing import find_piece, hash_bytes, table_bits
+from numba_nlp.kernels.tables.word_cache import (
+    KEY_BITS,
+    LONG_LIMIT,
+    SHORT_LIMIT,
+    WordCache,
+    find_long,
+    keep_long,
+    keep_short,
+    short_set,
+)
+from numba_nlp.kernels.words import (
+    ALL_ONES,
+    VECTOR,
+    address_of,
+    load_word,
+    prefetch,
+    raw_load64,
+    raw_store64,
+    shift_left,
+    shift_right,
+    trailing_zeros,
+)
+
+#: Spans that are worked through together.
+BLOCK = 256
+#: Spans a scanner may write beyond ``BLOCK``.
+SLACK = 80
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+PAGE = 4096
+
+
+class ByteBpeTables(NamedTuple):
+    """The arrays of a compiled byte-level BPE vocabulary that encoding reads (docs/data_contracts.md)."""
+
+    class_index: Any  # uint16[0x110000 >> 7]
+    class_blocks: Any  # uint8[blocks * 128]
+    pair_merges: Any  # int32[65536]
+    merge_slots: Any  # uint64[2^m]
+    merge_symbols: Any  # int32[M]
+    symbol_ids: Any  # int32[S]
+    piece_lookup: Any  # int32[2^k]
+    piece_bytes: Any  # uint8[n]
+    piece_offsets: Any  # int64[V + 1]
+    flags: Any  # int64[2]: whole_pieces, ordered
+
+
+class Scratch(NamedTuple):
+    """Working memory of one thread; made by :func:`new_scratch`, grown by :func:`grow`."""
+
+    starts: Any  # int64[BLOCK + SLACK]
+    ends: Any  # int64[BLOCK + SLACK]
+    low: Any  # uint64[BLOCK + SLACK]
+    high: Any  # uint64[BLOCK + SLACK]
+    places: Any  # int64[BLOCK + SLACK]
+    emitted: Any  # int64[BLOCK + SLACK]
+    symbols: Any  # int32[64]
+    keys: Any  # uint32[64]
+    list_symbols: Any  # int32[capacity]
+    list_following: Any  # int32[capacity]
+    list_previous: Any  # int32[capacity]
+    list_merges: Any  # int32[capacity]
+    queue_positions: Any  # int32[3 * capacity]
+    queue_next: Any  # int32[3 * capacity]
+    queue_heads: Any  # int32[M]
+    queue_pending: Any  # uint64[M // 64 + 1]
+    heap: Any  # uint64[3 * capacity] when the merges are not ordered, else uint64[1]
+
+
+def new_scratch(n_merges: int, ordered: bool, capacity: int = 1 << 12) -> Scratch:
+    """Working memory for pre-tokens of up to ``capacity`` bytes.
+
+    Parameters
+    ----------
+    n_merges : int
+        Number of merges of the vocabulary.
+    ordered : bool
+        Whether every merge comes after those that make its parts.
+    capacity : int
+        Longest pre-token, in bytes, that fits.
+    """
+    spans = BLOCK + SLACK
+    return Scratch(
+        *(np.zeros(spans, np.int64) for _ in range(2)),
+        *(np.zeros(spans, np.uint64) for _ in range(2)),
+        *(np.zeros(spans, np.int64) for _ in range(2)),
+        np.zeros(64, np.int32),
+        np.zeros(64, np.uint32),
+        *(np.zeros(capacity, np.int32) for _ in range(4)),
+        *(np.zeros(3 * capacity if ordered else 1, np.int32) for _ in range(2)),
+        np.zeros(n_merges if ordered else 1, np.int32),
+        np.zeros(n_merges // 64 + 1, np.uint64),
+        np.zeros(1 if ordered else 3 * capacity, np.uint64),
+    )
+
+
+@kernel
+def merge_piece(tables, data, start, n, scratch, ids, first):
+    """Ids of one pre-token by merging, without the cache.
+
+    Parameters
+    ----------
+    tables : ByteBpeTables
+    data : uint8[m]
+    start, n : int64
+        The pre-token, ``n >= 1``.
+    scratch : Scratch
+        With lists of at least ``n`` entries.
+    ids : int32[k]
+        Written from ``first`` on, at most ``n`` ids.
+    first : int64
+
+    Returns
+    -------
+    int64
+        Number of ids.
+    """
+    if tables.flags[0] != 0:
+        piece = find_piece(tables.piece_lookup, tables.piece_bytes, tables.piece_offsets, data, start, start + n)
+        if piece >= 0:
+            ids[first] = np.int32(piece)
+            return 1
+    out = first
+    if n <= 64:
+        alive = merge_short(
+            tables.pair_merges, tables.merge_slots, tables.merge_symbols, data, start, n, scratch.symbols, scratch.keys
+        )
+        while alive != ZERO:
+            ids[out] = tables.symbol_ids[scratch.symbols[trailing_zeros(alive)]]
+            alive &= alive - ONE
+            out += 1
+        return out - first
+    if tables.flags[1] != 0:
+        merge_buckets(
+            tables.pair_merges, tables.merge_slots, tables.merge_symbols, data, start, n, scratch.list_symbols,
+            scratch.list_following, scratch.list_previous, scratch.list_merges, scratch.queue_heads,
+            scratch.queue_pending, scratch.queue_positions, scratch.queue_next,
+        )  # fmt: skip
+    else:
+        merge_heap(
+            tables.pair_merges, tables.merge_slots, tables.merge_symbols, data, start, n, scratch.list_symbols,
+            scratch.list_following, scratch.list_previous, scratch.list_merges, scratch.heap,
+        )  # fmt: skip
+    i = np.int64(0)
+    while i < n:
+        ids[out] = tables.symbol_ids[scratch.list_symbols[i]]
+        out += 1
+        i = np.int64(scratch.list_following[i])
+    return out - first
+
+
+@kernel
+def encode_piece(tables, cache, data, start, n, low, high, place, scratch, ids, first):
+    """Ids of one pre-token that the short table did not answer.
+
+    Parameters
+    ----------
+    tables, cache : ByteBpeTables, WordCache
+    data : uint8[m]
+    start, n : int64
+        The pre-token.
+    low, high, place : uint64, uint64, int64
+        Its key and set in the short table (unused when ``n > SHORT_LIMIT``).
+    scratch : Scratch
+    ids : int32[k]
+        Written from ``first`` on.
+    first : int64
+
+    Returns
+    -------
+    int64
+        Number of ids.
+    """
+    if n <= SHORT_LIMIT:
+        cache.fill[3] += 1
+        n_ids = merge_piece(tables, data, start, n, scratch, ids, first)
+        keep_short(cache, low, high, place, ids, first, n_ids)
+        return n_ids
+    if n > LONG_LIMIT:
+        return merge_piece(tables, data, start, n, scratch, ids, first)
+    code = hash_bytes(data, start, start + n)
+    at = find_long(cache, code, data, start, n)
+    if at >= 0:
+        source = np.int64(shift_right(cache.long_entries[at + 2], 32))
+        n_ids = np.int64(cache.long_entries[at + 2] & np.uint64(0xFFFFFFFF))
+        for i in range(n_ids):
+            ids[first + i] = cache.arena_ids[source + i]
+        return n_ids
+    cache.fill[3] += 1
+    n_ids = merge_piece(tables, data, start, n, scratch, ids, first)
+    keep_long(cache, code, data, start, n, ids, first, n_ids)
+    return n_ids
+
+
+@kernel
+def emit_block(tables, cache, data, n, scratch, ids, out):
+    """Ids of ``n`` spans, in order.
+
+    Parameters
+    ----------
+    tables, cache : ByteBpeTables, WordCache
+    data : uint8[m]
+    n : int64
+        Spans in ``scratch.starts`` and ``scratch.ends``.
+    scratch : Scratch
+        ``scratch.emitted[i]`` becomes the place of the first id of span ``i``; ``emitted[n]`` the end.
+    ids : int32[k]
+        Written from ``out`` on; has four elements more than can be needed.
+    out : int64
+
+    Returns
+    -------
+    int64
+        Place after the last id.
+    """
+    bits = table_bits(cache.lines.size >> 3)
+    lines = cache.lines
+    size = data.size
+    starts, ends = scratch.starts, scratch.ends
+    lows, highs, places, emitted = scratch.low, scratch.high, scratch.places, scratch.emitted
+    for i in range(n):
+        start = starts[i]
+        length = ends[i] - start
+        if VECTOR and (start + 16 <= size or (address_of(data, start) & (PAGE - 1)) <= PAGE - 16):
+            low = raw_load64(data, start)
+            high = raw_load64(data, start + 8)
+            short = min(length, 8)
+            low &= shift_right(ALL_ONES, 64 - 8 * short)
+            tail = min(max(length, 9), 15)
+            high &= shift_right(ALL_ONES, 128 - 8 * tail) if length > 8 else ZERO
+        else:
+            low = load_word(data, start, min(length, 8))
+            high = load_word(data, start + 8, min(length, 15) - 8) if length > 8 else ZERO
+        high |= shift_left(np.uint64(length), 56)
+        if length > SHORT_LIMIT:
+            # bytes that no UTF-8 text holds: equal to no entry
+            low = ALL_ONES
+            high = KEY_BITS
+        place = short_set(low, high, bits)
+        prefetch(lines, 8 * place)
+        lows[i] = low
+        highs[i] = high
+        places[i] = place
+    for i in range(n):
+        emitted[i] = out
+        base = 8 * places[i]
+        low = lows[i]
+        high = highs[i]
+        high0 = lines[base + 1]
+        high1 = lines[base + 3]
+        first = ((lines[base] ^ low) | ((high0 ^ high) & KEY_BITS)) == ZERO
+        second = ((lines[base + 2] ^ low) | ((high1 ^ high) & KEY_BITS)) == ZERO
+        if first | second:
+            count = np.int64(shift_right(high0 if first else high1, 60))
+            at = base + 4 if first else base + 6
+            if count <= 4:
+                _store_four(ids, out, lines[at], lines[at + 1])
+            else:
+                source = np.int64(lines[at])
+                for k in range(count):
+                    ids[out + k] = cache.arena_ids[source + k]
+            out += count
+        else:
+            start = starts[i]
+            out += encode_piece(
+                tables, cache, data, start, ends[i] - start, low, high, places[i], scratch, ids, out
+            )
+    emitted[n] = out
+    return out
+
+
+if VECTOR:
+
+    @kernel
+    def _store_four(ids, out, first, second):
+        """Write four ids held in two words."""
+        raw_store64(ids, out, first)
+        raw_store64(ids, out + 2, second)
+
+else:
+
+    @kernel
+    def _store_four(ids, out, first, second):
+        """Write four ids held in two words."""
+        mask = np.uint64(0xFFFFFFFF)
+        ids[out] = np.int32(first & mask)
+        ids[out + 1] = np.int32(shift_right(first, 32))
+        ids[out + 2] = np.int32(second & mask)
+        ids[out + 3] = np.int32(shift_right(second, 32))
+
+
+@kernel
+def encode_rows_gpt2(tables, cache, data, starts, ends, fixed, first_row, last_row, scratch, ids, offsets, out):
+    """Encode rows of text.
+
+    Parameters
+    ----------
+    tables, cache : ByteBpeTables, WordCache
+    data : uint8[m]
+        Valid UTF-8.
+    starts, ends : int64[rows]
+        Row ``r`` is ``data[starts[r]:ends[r]]``.
+    fixed : int32[rows] or int32[0]
+        An id to give for the row in place of its text, or -1; empty when there is none.
+    first_row, last_row : int64
+        Rows to encode.
+    scratch : Scratch
+    ids : int32[k]
+        Written from ``out`` on: room for one id a byte, and four more.
+    offsets : int64[rows + 1]
+        ``offsets[r + 1]`` becomes the place after the last id of row ``r``.
+    out : int64
+
+    Returns
+    -------
+    int64
+        Place after the last id.
+    """
+    n = np.int64(0)
+    pending = first_row
+    for row in range(first_row, last_row):
+        if fixed.size != 0 and fixed[row] >= 0:
+            out = emit_block(tables, cache, data, n, scratch, ids, out)
+            _close_rows(offsets, pending, row, scratch.emitted)
+            n = np.int64(0)
+            pending = row + 1
+            ids[out] = fixed[row]
+            out += 1
+            offsets[row + 1] = out
+            continue
+        position = starts[row]
+        stop = ends[row]
+        while True:
+            n, position = fill_spans_gpt2(
+                tables.class_index, tables.class_blocks, data, position, stop, scratch.starts, scratch.ends, n, BLOCK
+            )
+            if position >= stop:
+                break
+            out = emit_block(tables, cache, data, n, scratch, ids, out)
+            _close_rows(offsets, pending, row, scratch.emitted)
+            n = np.int64(0)
+            pending = row
+        # the span count for now; becomes the place of the ids when the block is emitted
+        offsets[row + 1] = n
+    out = emit_block(tables, cache, data, n, scratch, ids, out)
+    _close_rows(offsets, pending, last_row, scratch.emitted)
+    return out
+
+
+@kernel
+def _close_rows(offsets, first_row, last_row, emitted):
+    """Turn the span counts of rows into places of ids."""
+    for row in range(first_row, last_row):
+        offsets[row + 1] = emitted[offsets[row + 1]]
