@@ -160,6 +160,27 @@ if VECTOR:
         return types.void(ids, types.int64, types.uint64), codegen
 
     @intrinsic
+    def peek(typingctx, array, position):
+        """``array[position]`` without the test for a negative position."""
+
+        def codegen(context, builder, signature, args):
+            pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+            return context.unpack_value(builder, signature.return_type, pointer)
+
+        return array.dtype(array, types.int64), codegen
+
+    @intrinsic
+    def poke(typingctx, array, position, value):
+        """``array[position] = value`` without the test for a negative position; the types must agree."""
+
+        def codegen(context, builder, signature, args):
+            pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+            context.pack_value(builder, signature.args[0].dtype, args[2], pointer)
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64, array.dtype), codegen
+
+    @intrinsic
     def prefetch(typingctx, array, position):
         """Ask for the cache line of ``array[position]``."""
 
@@ -258,6 +279,16 @@ else:
     def raw_load64(data, position):
         """Eight bytes of ``uint8`` data at ``position`` as a little-endian uint64."""
         return load_word(data, position, 8)
+
+    @kernel
+    def peek(array, position):
+        """``array[position]``."""
+        return array[position]
+
+    @kernel
+    def poke(array, position, value):
+        """``array[position] = value``."""
+        array[position] = value
 
     @kernel
     def prefetch(array, position):

@@ -13,16 +13,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numba_nlp._jit import kernel
+from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.merge import merge_buckets, merge_heap, merge_short
 from numba_nlp.kernels.segment.window_gpt2 import fill_spans_gpt2
-from numba_nlp.kernels.tables.hashing import find_piece, hash_bytes, table_bits
+from numba_nlp.kernels.tables.hashing import find_piece, hash_bytes
 from numba_nlp.kernels.tables.word_cache import (
     KEY_BITS,
+    SET_BITS,
     LONG_LIMIT,
+    MISSES,
     SHORT_LIMIT,
     WordCache,
+    copy_ids,
     find_long,
+    find_sibling,
+    grow_if_full,
     keep_long,
     keep_short,
     short_set,
@@ -32,6 +37,8 @@ from numba_nlp.kernels.words import (
     VECTOR,
     address_of,
     load_word,
+    peek,
+    poke,
     prefetch,
     raw_load64,
     raw_store64,
@@ -113,7 +120,7 @@ def new_scratch(n_merges: int, ordered: bool, capacity: int = 1 << 12) -> Scratc
     )
 
 
-@kernel
+@inlined
 def merge_piece(tables, data, start, n, scratch, ids, first):
     """Ids of one pre-token by merging, without the cache.
 
@@ -168,7 +175,7 @@ def merge_piece(tables, data, start, n, scratch, ids, first):
     return out - first
 
 
-@kernel
+@inlined
 def encode_piece(tables, cache, data, start, n, low, high, place, scratch, ids, first):
     """Ids of one pre-token that the short table did not answer.
 
@@ -191,7 +198,10 @@ def encode_piece(tables, cache, data, start, n, low, high, place, scratch, ids, 
         Number of ids.
     """
     if n <= SHORT_LIMIT:
-        cache.fill[3] += 1
+        at = find_sibling(cache, low, high, place)
+        if at >= 0:
+            return copy_ids(cache, at, ids, first)
+        cache.fill[MISSES] += 1
         n_ids = merge_piece(tables, data, start, n, scratch, ids, first)
         keep_short(cache, low, high, place, ids, first, n_ids)
         return n_ids
@@ -205,13 +215,98 @@ def encode_piece(tables, cache, data, start, n, low, high, place, scratch, ids, 
         for i in range(n_ids):
             ids[first + i] = cache.arena_ids[source + i]
         return n_ids
-    cache.fill[3] += 1
+    cache.fill[MISSES] += 1
     n_ids = merge_piece(tables, data, start, n, scratch, ids, first)
     keep_long(cache, code, data, start, n, ids, first, n_ids)
     return n_ids
 
 
-@kernel
+@inlined
+def make_keys(cache, data, n, scratch):
+    """Key and cache set of ``n`` spans, with a prefetch of the set.
+
+    Parameters
+    ----------
+    cache : WordCache
+    data : uint8[m]
+    n : int64
+        Spans in ``scratch.starts`` and ``scratch.ends``.
+    scratch : Scratch
+        ``low``, ``high``, ``places`` are written.
+    """
+    bits = cache.fill[SET_BITS]
+    lines = cache.lines
+    size = data.size
+    starts, ends, lows, highs, places = scratch.starts, scratch.ends, scratch.low, scratch.high, scratch.places
+    for i in range(n):
+        start = peek(starts, i)
+        length = peek(ends, i) - start
+        if VECTOR and (start + 16 <= size or (address_of(data, start) & (PAGE - 1)) <= PAGE - 16):
+            low = raw_load64(data, start)
+            high = raw_load64(data, start + 8)
+            low &= shift_right(ALL_ONES, max(64 - 8 * length, 0))
+            high &= shift_right(ALL_ONES, 128 - 8 * min(max(length, 9), 15)) if length > 8 else ZERO
+        else:
+            low = load_word(data, start, min(length, 8))
+            high = load_word(data, start + 8, min(length, 15) - 8) if length > 8 else ZERO
+        high |= shift_left(np.uint64(length), 56)
+        if length > SHORT_LIMIT:
+            # bytes that no UTF-8 text holds: equal to no entry
+            low = ALL_ONES
+            high = KEY_BITS
+        place = short_set(low, high, bits)
+        prefetch(lines, 8 * place)
+        poke(lows, i, low)
+        poke(highs, i, high)
+        poke(places, i, place)
+
+
+@inlined
+def emit_hits(cache, first, n, scratch, ids, out):
+    """Ids of spans as long as the short table answers.
+
+    Parameters
+    ----------
+    cache : WordCache
+    first, n : int64
+        Spans ``first`` to ``n`` of the scratch, with their keys.
+    scratch : Scratch
+        ``scratch.emitted[i]`` becomes the place of the first id of span ``i``.
+    ids : int32[k]
+        Written from ``out`` on; has four elements more than can be needed.
+    out : int64
+
+    Returns
+    -------
+    span, out : int64, int64
+        The span that the table does not hold (``n`` when it holds all), and the place after the last id.
+    """
+    lines = cache.lines
+    lows, highs, places, emitted = scratch.low, scratch.high, scratch.places, scratch.emitted
+    for i in range(first, n):
+        poke(emitted, i, out)
+        base = 8 * peek(places, i)
+        low = peek(lows, i)
+        high = peek(highs, i)
+        high0 = peek(lines, base + 1)
+        high1 = peek(lines, base + 3)
+        in_first = ((peek(lines, base) ^ low) | ((high0 ^ high) & KEY_BITS)) == ZERO
+        in_second = ((peek(lines, base + 2) ^ low) | ((high1 ^ high) & KEY_BITS)) == ZERO
+        if not (in_first | in_second):
+            return i, out
+        count = np.int64(shift_right(high0 if in_first else high1, 60))
+        at = base + 4 if in_first else base + 6
+        if count <= 4:
+            _store_four(ids, out, peek(lines, at), peek(lines, at + 1))
+        else:
+            source = np.int64(peek(lines, at))
+            for k in range(count):
+                poke(ids, out + k, peek(cache.arena_ids, source + k))
+        out += count
+    return n, out
+
+
+@inlined
 def emit_block(tables, cache, data, n, scratch, ids, out):
     """Ids of ``n`` spans, in order.
 
@@ -232,59 +327,20 @@ def emit_block(tables, cache, data, n, scratch, ids, out):
     int64
         Place after the last id.
     """
-    bits = table_bits(cache.lines.size >> 3)
-    lines = cache.lines
-    size = data.size
-    starts, ends = scratch.starts, scratch.ends
-    lows, highs, places, emitted = scratch.low, scratch.high, scratch.places, scratch.emitted
-    for i in range(n):
-        start = starts[i]
-        length = ends[i] - start
-        if VECTOR and (start + 16 <= size or (address_of(data, start) & (PAGE - 1)) <= PAGE - 16):
-            low = raw_load64(data, start)
-            high = raw_load64(data, start + 8)
-            short = min(length, 8)
-            low &= shift_right(ALL_ONES, 64 - 8 * short)
-            tail = min(max(length, 9), 15)
-            high &= shift_right(ALL_ONES, 128 - 8 * tail) if length > 8 else ZERO
-        else:
-            low = load_word(data, start, min(length, 8))
-            high = load_word(data, start + 8, min(length, 15) - 8) if length > 8 else ZERO
-        high |= shift_left(np.uint64(length), 56)
-        if length > SHORT_LIMIT:
-            # bytes that no UTF-8 text holds: equal to no entry
-            low = ALL_ONES
-            high = KEY_BITS
-        place = short_set(low, high, bits)
-        prefetch(lines, 8 * place)
-        lows[i] = low
-        highs[i] = high
-        places[i] = place
-    for i in range(n):
-        emitted[i] = out
-        base = 8 * places[i]
-        low = lows[i]
-        high = highs[i]
-        high0 = lines[base + 1]
-        high1 = lines[base + 3]
-        first = ((lines[base] ^ low) | ((high0 ^ high) & KEY_BITS)) == ZERO
-        second = ((lines[base + 2] ^ low) | ((high1 ^ high) & KEY_BITS)) == ZERO
-        if first | second:
-            count = np.int64(shift_right(high0 if first else high1, 60))
-            at = base + 4 if first else base + 6
-            if count <= 4:
-                _store_four(ids, out, lines[at], lines[at + 1])
-            else:
-                source = np.int64(lines[at])
-                for k in range(count):
-                    ids[out + k] = cache.arena_ids[source + k]
-            out += count
-        else:
-            start = starts[i]
-            out += encode_piece(
-                tables, cache, data, start, ends[i] - start, low, high, places[i], scratch, ids, out
-            )
-    emitted[n] = out
+    grow_if_full(cache)
+    make_keys(cache, data, n, scratch)
+    span = np.int64(0)
+    while True:
+        span, out = emit_hits(cache, span, n, scratch, ids, out)
+        if span >= n:
+            break
+        start = scratch.starts[span]
+        out += encode_piece(
+            tables, cache, data, start, scratch.ends[span] - start, scratch.low[span], scratch.high[span],
+            scratch.places[span], scratch, ids, out,
+        )  # fmt: skip
+        span += 1
+    scratch.emitted[n] = out
     return out
 
 
@@ -337,37 +393,36 @@ def encode_rows_gpt2(tables, cache, data, starts, ends, fixed, first_row, last_r
     """
     n = np.int64(0)
     pending = first_row
-    for row in range(first_row, last_row):
-        if fixed.size != 0 and fixed[row] >= 0:
-            out = emit_block(tables, cache, data, n, scratch, ids, out)
-            _close_rows(offsets, pending, row, scratch.emitted)
-            n = np.int64(0)
-            pending = row + 1
-            ids[out] = fixed[row]
+    row = first_row
+    position = np.int64(-1)
+    while True:
+        # fill the block from as many rows as it takes
+        stop_id = np.int64(-1)
+        while row < last_row:
+            if fixed.size != 0 and fixed[row] >= 0:
+                stop_id = np.int64(fixed[row])
+                break
+            if position < 0:
+                position = starts[row]
+            n, position = fill_spans_gpt2(
+                tables.class_index, tables.class_blocks, data, position, ends[row], scratch.starts, scratch.ends, n,
+                BLOCK,
+            )  # fmt: skip
+            if position < ends[row]:
+                break
+            # the span count for now; becomes the place of the ids when the block is emitted
+            offsets[row + 1] = n
+            row += 1
+            position = np.int64(-1)
+        out = emit_block(tables, cache, data, n, scratch, ids, out)
+        for closed in range(pending, row):
+            offsets[closed + 1] = scratch.emitted[offsets[closed + 1]]
+        n = np.int64(0)
+        if stop_id >= 0:
+            ids[out] = np.int32(stop_id)
             out += 1
             offsets[row + 1] = out
-            continue
-        position = starts[row]
-        stop = ends[row]
-        while True:
-            n, position = fill_spans_gpt2(
-                tables.class_index, tables.class_blocks, data, position, stop, scratch.starts, scratch.ends, n, BLOCK
-            )
-            if position >= stop:
-                break
-            out = emit_block(tables, cache, data, n, scratch, ids, out)
-            _close_rows(offsets, pending, row, scratch.emitted)
-            n = np.int64(0)
-            pending = row
-        # the span count for now; becomes the place of the ids when the block is emitted
-        offsets[row + 1] = n
-    out = emit_block(tables, cache, data, n, scratch, ids, out)
-    _close_rows(offsets, pending, last_row, scratch.emitted)
-    return out
-
-
-@kernel
-def _close_rows(offsets, first_row, last_row, emitted):
-    """Turn the span counts of rows into places of ids."""
-    for row in range(first_row, last_row):
-        offsets[row + 1] = emitted[offsets[row + 1]]
+            row += 1
+        pending = row
+        if row >= last_row:
+            return out
