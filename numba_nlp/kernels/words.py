@@ -20,6 +20,8 @@ from numba_nlp._jit import kernel
 VECTOR = not (config.DISABLE_JIT or config.BOUNDSCHECK or os.environ.get("NUMBA_NLP_PLAIN", "0") == "1")
 
 _ALL = 0xFFFFFFFFFFFFFFFF
+#: Smallest page of the supported processors.
+PAGE = 4096
 ALL_ONES = np.uint64(_ALL)
 
 if config.DISABLE_JIT:
@@ -31,6 +33,10 @@ if config.DISABLE_JIT:
     def add(a, b):
         """Sum of two uint64 modulo 2^64."""
         return np.uint64((int(a) + int(b)) & _ALL)
+
+    def all_ones_if_nonzero(a):
+        """2^64 - 1 for a uint64 other than zero, else 0."""
+        return ALL_ONES if a else np.uint64(0)
 
     def shift_left(a, n):
         """``a << n`` of a uint64 modulo 2^64, for ``0 <= n <= 63``."""
@@ -68,6 +74,11 @@ else:
     def add(a, b):
         """Sum of two uint64 modulo 2^64."""
         return np.uint64(a) + np.uint64(b)
+
+    @kernel
+    def all_ones_if_nonzero(a):
+        """2^64 - 1 for a uint64 other than zero, else 0."""
+        return np.uint64(0) - np.uint64(a != np.uint64(0))
 
     @kernel
     def shift_left(a, n):
@@ -208,6 +219,15 @@ if VECTOR:
 
         return types.int64(array, types.int64), codegen
 
+    @kernel
+    def is_readable(data, position, n):
+        """Whether ``n`` bytes from ``data[position]`` on can be loaded: they lie in the array or in its last page.
+
+        Memory protection is by pages, so a load that stays inside the page of a byte of the array cannot fault; what
+        it reads beyond the array is masked away by the callers.
+        """
+        return position + n <= data.size or (address_of(data, position) & (PAGE - 1)) <= PAGE - n
+
     def window_masks(*classes):
         """Make an intrinsic ``(data, position) -> tuple of uint64``: one bit a byte of a 64-byte window.
 
@@ -279,6 +299,11 @@ else:
     def raw_load64(data, position):
         """Eight bytes of ``uint8`` data at ``position`` as a little-endian uint64."""
         return load_word(data, position, 8)
+
+    @kernel
+    def is_readable(data, position, n):
+        """Whether ``n`` bytes from ``data[position]`` on lie in the array."""
+        return position + n <= data.size
 
     @kernel
     def peek(array, position):

@@ -35,7 +35,8 @@ from numba_nlp.kernels.tables.word_cache import (
 from numba_nlp.kernels.words import (
     ALL_ONES,
     VECTOR,
-    address_of,
+    all_ones_if_nonzero,
+    is_readable,
     load_word,
     peek,
     poke,
@@ -53,7 +54,7 @@ BLOCK = 256
 SLACK = 80
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-PAGE = 4096
+TWO = np.uint64(2)
 
 
 class ByteBpeTables(NamedTuple):
@@ -221,6 +222,22 @@ def encode_piece(tables, cache, data, start, n, low, high, place, scratch, ids, 
     return n_ids
 
 
+def _key_masks():
+    """For each length 0 to 16: and-mask and or-mask of the low word, and-mask and or-mask of the high word."""
+    masks = np.zeros((SHORT_LIMIT + 2, 4), np.uint64)
+    for length in range(1, SHORT_LIMIT + 1):
+        masks[length, 0] = (1 << 8 * min(length, 8)) - 1
+        masks[length, 2] = (1 << 8 * max(length - 8, 0)) - 1
+        masks[length, 3] = length << 56
+    # longer pre-tokens: a key of bytes that no UTF-8 text holds, equal to no entry
+    masks[SHORT_LIMIT + 1, 1] = ALL_ONES
+    masks[SHORT_LIMIT + 1, 3] = KEY_BITS
+    return masks.reshape(-1)
+
+
+_KEY_MASKS = _key_masks()
+
+
 @inlined
 def make_keys(cache, data, n, scratch):
     """Key and cache set of ``n`` spans, with a prefetch of the set.
@@ -234,31 +251,35 @@ def make_keys(cache, data, n, scratch):
     scratch : Scratch
         ``low``, ``high``, ``places`` are written.
     """
-    bits = cache.fill[SET_BITS]
     lines = cache.lines
-    size = data.size
+    shift = 64 - cache.fill[SET_BITS]
     starts, ends, lows, highs, places = scratch.starts, scratch.ends, scratch.low, scratch.high, scratch.places
-    for i in range(n):
+    # the last spans of the data may not be read 16 bytes at a time
+    safe = n
+    while safe > 0 and not (VECTOR and is_readable(data, peek(starts, safe - 1), 16)):
+        safe -= 1
+    for i in range(safe):
         start = peek(starts, i)
-        length = peek(ends, i) - start
-        if VECTOR and (start + 16 <= size or (address_of(data, start) & (PAGE - 1)) <= PAGE - 16):
-            low = raw_load64(data, start)
-            high = raw_load64(data, start + 8)
-            low &= shift_right(ALL_ONES, max(64 - 8 * length, 0))
-            high &= shift_right(ALL_ONES, 128 - 8 * min(max(length, 9), 15)) if length > 8 else ZERO
-        else:
-            low = load_word(data, start, min(length, 8))
-            high = load_word(data, start + 8, min(length, 15) - 8) if length > 8 else ZERO
-        high |= shift_left(np.uint64(length), 56)
-        if length > SHORT_LIMIT:
-            # bytes that no UTF-8 text holds: equal to no entry
-            low = ALL_ONES
-            high = KEY_BITS
-        place = short_set(low, high, bits)
-        prefetch(lines, 8 * place)
+        row = 4 * min(peek(ends, i) - start, SHORT_LIMIT + 1)
+        low = (raw_load64(data, start) & peek(_KEY_MASKS, row)) | peek(_KEY_MASKS, row + 1)
+        high = (raw_load64(data, start + 8) & peek(_KEY_MASKS, row + 2)) | peek(_KEY_MASKS, row + 3)
+        place = 8 * short_set(low, high, shift)
+        prefetch(lines, place)
         poke(lows, i, low)
         poke(highs, i, high)
         poke(places, i, place)
+    for i in range(safe, n):
+        start = peek(starts, i)
+        length = peek(ends, i) - start
+        row = 4 * min(length, SHORT_LIMIT + 1)
+        low = _KEY_MASKS[row + 1]
+        high = _KEY_MASKS[row + 3]
+        if length <= SHORT_LIMIT:
+            low |= load_word(data, start, min(length, 8))
+            high |= load_word(data, start + 8, max(length - 8, 0))
+        poke(lows, i, low)
+        poke(highs, i, high)
+        poke(places, i, 8 * short_set(low, high, shift))
 
 
 @inlined
@@ -280,22 +301,27 @@ def emit_hits(cache, first, n, scratch, ids, out):
     -------
     span, out : int64, int64
         The span that the table does not hold (``n`` when it holds all), and the place after the last id.
+
+    Notes
+    -----
+    Which of the two entries answers is as good as random, so it is chosen by masks, not by a branch.
     """
     lines = cache.lines
     lows, highs, places, emitted = scratch.low, scratch.high, scratch.places, scratch.emitted
     for i in range(first, n):
         poke(emitted, i, out)
-        base = 8 * peek(places, i)
+        base = peek(places, i)
         low = peek(lows, i)
         high = peek(highs, i)
         high0 = peek(lines, base + 1)
         high1 = peek(lines, base + 3)
-        in_first = ((peek(lines, base) ^ low) | ((high0 ^ high) & KEY_BITS)) == ZERO
-        in_second = ((peek(lines, base + 2) ^ low) | ((high1 ^ high) & KEY_BITS)) == ZERO
-        if not (in_first | in_second):
+        other0 = (peek(lines, base) ^ low) | shift_left(high0 ^ high, 4)
+        other1 = (peek(lines, base + 2) ^ low) | shift_left(high1 ^ high, 4)
+        second = all_ones_if_nonzero(other0)
+        if other1 & second != ZERO:
             return i, out
-        count = np.int64(shift_right(high0 if in_first else high1, 60))
-        at = base + 4 if in_first else base + 6
+        count = np.int64(shift_right(high0 ^ ((high0 ^ high1) & second), 60))
+        at = base + 4 + np.int64(second & TWO)
         if count <= 4:
             _store_four(ids, out, peek(lines, at), peek(lines, at + 1))
         else:

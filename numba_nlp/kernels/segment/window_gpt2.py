@@ -21,12 +21,20 @@ import numpy as np
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.segment.characters import BLANK, LETTERS, NUMBER, character
 from numba_nlp.kernels.segment.scan import next_end_gpt2
-from numba_nlp.kernels.words import ALL_ONES, VECTOR, address_of, leading_zeros, popcount, shift_left, trailing_zeros, window_masks
+from numba_nlp.kernels.words import (
+    ALL_ONES,
+    VECTOR,
+    is_readable,
+    leading_zeros,
+    poke,
+    popcount,
+    shift_left,
+    trailing_zeros,
+    window_masks,
+)
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: A page is the unit of memory protection: a load that stays inside one cannot fault.
-PAGE = 4096
 
 if VECTOR:
     _masks = window_masks(
@@ -62,10 +70,9 @@ if VECTOR:
         n, position : int64, int64
             Spans there are now, and the start of the first token that was not taken (``stop`` at the end).
         """
-        size = data.size
         while position < stop and n < limit:
             room = stop - position
-            if position + 64 > size and (address_of(data, position) & (PAGE - 1)) > PAGE - 64:
+            if not is_readable(data, position, 64):
                 end = next_end_gpt2(class_index, class_blocks, data, position, stop)
                 starts[n] = position
                 ends[n] = end
@@ -127,8 +134,8 @@ if VECTOR:
             while True:
                 for k in range(8):
                     bound = position + trailing_zeros(rest)
-                    ends[at + k] = bound
-                    starts[at + k + 1] = bound
+                    poke(ends, at + k, bound)
+                    poke(starts, at + k + 1, bound)
                     rest &= rest - ONE
                 if rest == ZERO:
                     break

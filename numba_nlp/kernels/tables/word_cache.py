@@ -48,7 +48,7 @@ class WordCache(NamedTuple):
     fill: Any  # int64[6]
 
 
-def new_word_cache(bits: int = 18, long_bits: int = 14, arena: int = 1 << 20) -> WordCache:
+def new_word_cache(bits: int = 18, long_bits: int = 14, arena: int = 1 << 21) -> WordCache:
     """Make an empty cache.
 
     Parameters
@@ -76,21 +76,21 @@ def new_word_cache(bits: int = 18, long_bits: int = 14, arena: int = 1 << 20) ->
 
 
 @inlined
-def short_set(low, high, bits):
+def short_set(low, high, shift):
     """Set of a short key.
 
     Parameters
     ----------
     low, high : uint64
         Key words.
-    bits : int64
-        Binary logarithm of the number of sets.
+    shift : int64
+        64 less the binary logarithm of the number of sets.
 
     Returns
     -------
     int64
     """
-    return np.int64(shift_right(add(multiply(low, MERGE_MULTIPLIER), multiply(high, HIGH_MULTIPLIER)), 64 - bits))
+    return np.int64(shift_right(add(multiply(low, MERGE_MULTIPLIER), multiply(high, HIGH_MULTIPLIER)), shift))
 
 
 @kernel
@@ -115,20 +115,21 @@ def grow_if_full(cache):
         for word in range(16):
             lines[16 * old + word] = np.uint64(0)
         # a guest from the sibling set does not move along: it comes back when it is next met
-        if high1 != np.uint64(0) and short_set(low1, high1 & KEY_BITS, bits) >> 1 == old:
-            _put(lines, short_set(low1, high1 & KEY_BITS, bits), low1, high1, a1, b1)
+        place = short_set(low1, high1 & KEY_BITS, 64 - bits)
+        if high1 != np.uint64(0) and place >> 1 == old:
+            _put(lines, 8 * place, low1, high1, a1, b1)
             entries += 1
-        if high0 != np.uint64(0) and short_set(low0, high0 & KEY_BITS, bits) >> 1 == old:
-            _put(lines, short_set(low0, high0 & KEY_BITS, bits), low0, high0, a0, b0)
+        place = short_set(low0, high0 & KEY_BITS, 64 - bits)
+        if high0 != np.uint64(0) and place >> 1 == old:
+            _put(lines, 8 * place, low0, high0, a0, b0)
             entries += 1
     cache.fill[ENTRIES] = entries
     return 0
 
 
 @kernel
-def _put(lines, place, low, high, first, second):
-    """Make an entry the first of its set; the one there before becomes the second."""
-    base = 8 * place
+def _put(lines, base, low, high, first, second):
+    """Make an entry the first of the set at word ``base``; the one there before becomes the second."""
     if lines[base + 1] != np.uint64(0):
         lines[base + 2] = lines[base]
         lines[base + 3] = lines[base + 1]
@@ -148,14 +149,14 @@ def find_sibling(cache, low, high, place):
     ----------
     cache : WordCache
     low, high, place : uint64, uint64, int64
-        Key and its own set.
+        Key and the first word of its own set.
 
     Returns
     -------
     int64
         Index of the key's first word.
     """
-    base = 8 * (place ^ 1)
+    base = place ^ 8
     for way in range(2):
         at = base + 2 * way
         if cache.lines[at] == low and cache.lines[at + 1] & KEY_BITS == high:
@@ -193,7 +194,7 @@ def wipe(cache):
 
 @kernel
 def keep_short(cache, low, high, place, ids, first, n):
-    """Enter the ids of a short pre-token into set ``place``; the older entry of a full set leaves.
+    """Enter the ids of a short pre-token into the set at word ``place``; the older entry of a full set leaves.
 
     Parameters
     ----------
@@ -201,7 +202,7 @@ def keep_short(cache, low, high, place, ids, first, n):
     low, high : uint64
         Key.
     place : int64
-        Set of the key.
+        First word of the key's set.
     ids : int32[m]
     first, n : int64
         ``ids[first:first + n]``, ``1 <= n <= 15``.
@@ -214,10 +215,10 @@ def keep_short(cache, low, high, place, ids, first, n):
     if n > 4 and cache.fill[USED_IDS] + n > cache.arena_ids.size:
         wipe(cache)
     lines = cache.lines
-    base = 8 * place
+    base = place
     if lines[base + 1] != np.uint64(0) and lines[base + 3] != np.uint64(0):
         # the set is full: its older entry becomes a guest of the sibling set, if there is room
-        guest = 8 * (place ^ 1)
+        guest = place ^ 8
         if lines[guest + 1] != np.uint64(0) and lines[guest + 3] == np.uint64(0):
             guest += 2
         if lines[guest + 1] == np.uint64(0):
