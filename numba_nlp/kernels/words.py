@@ -75,10 +75,20 @@ else:
         """Sum of two uint64 modulo 2^64."""
         return np.uint64(a) + np.uint64(b)
 
+    @intrinsic
+    def _spread_nonzero(typingctx, a):
+        def codegen(context, builder, signature, args):
+            i64 = ir.IntType(64)
+            nonzero = builder.icmp_unsigned("!=", args[0], ir.Constant(i64, 0))
+            keep = ir.InlineAsm(ir.FunctionType(i64, [i64]), "", "=r,0", side_effect=False)
+            return builder.call(keep, [builder.sext(nonzero, i64)])
+
+        return types.uint64(types.uint64), codegen
+
     @kernel
     def all_ones_if_nonzero(a):
-        """2^64 - 1 for a uint64 other than zero, else 0."""
-        return np.uint64(0) - np.uint64(a != np.uint64(0))
+        """2^64 - 1 for a uint64 other than zero, else 0; the optimiser cannot turn its uses into branches."""
+        return _spread_nonzero(np.uint64(a))
 
     @kernel
     def shift_left(a, n):
