@@ -136,14 +136,6 @@ else:
         """Number of leading zero bits of a uint64; 64 for zero."""
         return np.int64(_count_leading(np.uint64(a)))
 
-    @kernel
-    def load_word(data, position, n):
-        """Little-endian word of ``data[position:position + n]``, ``0 <= n <= 8``, zero-padded."""
-        word = np.uint64(0)
-        for i in range(n):
-            word |= np.uint64(data[position + i]) << np.uint64(8 * i)
-        return word
-
 
 def _data_pointer(context, builder, array_type, array):
     return context.make_array(array_type)(context, builder, array).data
@@ -238,6 +230,18 @@ if VECTOR:
         """
         return position + n <= data.size or (address_of(data, position) & (PAGE - 1)) <= PAGE - n
 
+    @kernel
+    def load_word(data, position, n):
+        """Little-endian word of ``data[position:position + n]``, ``0 <= n <= 8``, zero-padded."""
+        if n <= 0:
+            return np.uint64(0)
+        if is_readable(data, position, 8):
+            return raw_load64(data, position) & (ALL_ONES >> np.uint64(64 - 8 * n))
+        word = np.uint64(0)
+        for i in range(n):
+            word |= np.uint64(data[position + i]) << np.uint64(8 * i)
+        return word
+
     def window_masks(*classes):
         """Make an intrinsic ``(data, position) -> tuple of uint64``: one bit a byte of a 64-byte window.
 
@@ -304,6 +308,16 @@ if VECTOR:
         return types.uint32(keys, types.int64), codegen
 
 else:
+
+    if not config.DISABLE_JIT:
+
+        @kernel
+        def load_word(data, position, n):
+            """Little-endian word of ``data[position:position + n]``, ``0 <= n <= 8``, zero-padded."""
+            word = np.uint64(0)
+            for i in range(n):
+                word |= np.uint64(data[position + i]) << np.uint64(8 * i)
+            return word
 
     @kernel
     def raw_load64(data, position):

@@ -45,6 +45,28 @@ def hash_bytes(data, start, stop):
 
 
 @kernel
+def equal_bytes(left, left_start, right, right_start, n):
+    """Whether ``left[left_start:left_start + n]`` and ``right[right_start:right_start + n]`` are the same.
+
+    Parameters
+    ----------
+    left, right : uint8[...]
+    left_start, right_start, n : int64
+
+    Returns
+    -------
+    bool
+    """
+    done = 0
+    while done < n:
+        step = min(n - done, 8)
+        if load_word(left, left_start + done, step) != load_word(right, right_start + done, step):
+            return False
+        done += 8
+    return True
+
+
+@kernel
 def find_piece(lookup, piece_bytes, piece_offsets, data, start, stop):
     """Id of the piece equal to ``data[start:stop]``, or -1.
 
@@ -71,12 +93,7 @@ def find_piece(lookup, piece_bytes, piece_offsets, data, start, stop):
             return np.int64(-1)
         first = piece_offsets[piece]
         if piece_offsets[piece + 1] - first == n:
-            same = True
-            for i in range(n):
-                if piece_bytes[first + i] != data[start + i]:
-                    same = False
-                    break
-            if same:
+            if equal_bytes(piece_bytes, first, data, start, n):
                 return piece
         slot = (slot + 1) & mask
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
-from numba_nlp.kernels.tables.hashing import MERGE_MULTIPLIER
+from numba_nlp.kernels.tables.hashing import MERGE_MULTIPLIER, equal_bytes
 from numba_nlp.kernels.words import add, multiply, shift_left, shift_right
 
 #: Longest pre-token, in bytes, that is kept in the short table.
@@ -272,12 +272,7 @@ def find_long(cache, code, data, start, n):
         at = base + 4 * way
         if entries[at] == code and np.int64(entries[at + 1] & np.uint64(0xFFFFFFFF)) == n:
             first = np.int64(shift_right(entries[at + 1], 32))
-            same = True
-            for i in range(n):
-                if cache.arena_bytes[first + i] != data[start + i]:
-                    same = False
-                    break
-            if same:
+            if equal_bytes(cache.arena_bytes, first, data, start, n):
                 return at
     return np.int64(-1)
 
