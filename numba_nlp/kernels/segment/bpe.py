@@ -1,7 +1,7 @@
 """Byte-level BPE: rows of text to ids, through the word cache.
 
 Rows are cut into pre-tokens (spans), about ``BLOCK`` at a time. A block is worked through in three passes, so that
-memory latency overlaps: spans, then keys with a prefetch of their cache set, then probe and emit. A pre-token that the
+memory latency overlaps: spans, then keys with a prefetch of their cache entry, then probe and emit. A pre-token that the
 cache does not hold goes through :mod:`numba_nlp.kernels.segment.merge` and is entered.
 
 Twin: ``numba_nlp.reference.segment.bpe``.
@@ -18,24 +18,23 @@ from numba_nlp.kernels.segment.merge import merge_buckets, merge_heap, merge_sho
 from numba_nlp.kernels.segment.window_gpt2 import fill_spans_gpt2
 from numba_nlp.kernels.tables.hashing import find_piece, hash_bytes
 from numba_nlp.kernels.tables.word_cache import (
-    KEY_BITS,
-    SET_BITS,
+    BITS,
+    ID_BITS,
     LONG_LIMIT,
     MISSES,
     SHORT_LIMIT,
     WordCache,
+    bring_home,
     copy_ids,
     find_long,
-    find_sibling,
     grow_if_full,
+    home_of,
     keep_long,
     keep_short,
-    short_set,
 )
 from numba_nlp.kernels.words import (
     ALL_ONES,
     VECTOR,
-    all_ones_if_nonzero,
     is_readable,
     load_word,
     peek,
@@ -54,7 +53,6 @@ BLOCK = 256
 SLACK = 80
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-TWO = np.uint64(2)
 
 
 class ByteBpeTables(NamedTuple):
@@ -79,8 +77,9 @@ class Scratch(NamedTuple):
     ends: Any  # int64[BLOCK + SLACK]
     low: Any  # uint64[BLOCK + SLACK]
     high: Any  # uint64[BLOCK + SLACK]
-    places: Any  # int64[BLOCK + SLACK]
+    homes: Any  # int64[BLOCK + SLACK]
     emitted: Any  # int64[BLOCK + SLACK]
+    masks: Any  # uint64[4 * 17], see key_masks
     symbols: Any  # int32[64]
     keys: Any  # uint32[64]
     list_symbols: Any  # int32[capacity]
@@ -92,6 +91,19 @@ class Scratch(NamedTuple):
     queue_heads: Any  # int32[M]
     queue_pending: Any  # uint64[M // 64 + 1]
     heap: Any  # uint64[3 * capacity] when the merges are not ordered, else uint64[1]
+
+
+def key_masks() -> np.ndarray:
+    """For each length 0 to 16: and-mask and or-mask of the low word, and-mask and or-mask of the high word."""
+    masks = np.zeros((SHORT_LIMIT + 2, 4), np.uint64)
+    for length in range(1, SHORT_LIMIT + 1):
+        masks[length, 0] = (1 << 8 * min(length, 8)) - 1
+        masks[length, 2] = (1 << 8 * max(length - 8, 0)) - 1
+        masks[length, 3] = length << 56
+    # longer pre-tokens: a key of bytes that no UTF-8 text holds, equal to no entry
+    masks[SHORT_LIMIT + 1, 1] = ALL_ONES
+    masks[SHORT_LIMIT + 1, 3] = ALL_ONES
+    return masks.reshape(-1)
 
 
 def new_scratch(n_merges: int, ordered: bool, capacity: int = 1 << 12) -> Scratch:
@@ -111,6 +123,7 @@ def new_scratch(n_merges: int, ordered: bool, capacity: int = 1 << 12) -> Scratc
         *(np.zeros(spans, np.int64) for _ in range(2)),
         *(np.zeros(spans, np.uint64) for _ in range(2)),
         *(np.zeros(spans, np.int64) for _ in range(2)),
+        key_masks(),
         np.zeros(64, np.int32),
         np.zeros(64, np.uint32),
         *(np.zeros(capacity, np.int32) for _ in range(4)),
@@ -177,8 +190,8 @@ def merge_piece(tables, data, start, n, scratch, ids, first):
 
 
 @inlined
-def encode_piece(tables, cache, data, start, n, low, high, place, scratch, ids, first):
-    """Ids of one pre-token that the short table did not answer.
+def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, first):
+    """Ids of one pre-token that is not at its home in the short table.
 
     Parameters
     ----------
@@ -186,8 +199,8 @@ def encode_piece(tables, cache, data, start, n, low, high, place, scratch, ids, 
     data : uint8[m]
     start, n : int64
         The pre-token.
-    low, high, place : uint64, uint64, int64
-        Its key and set in the short table (unused when ``n > SHORT_LIMIT``).
+    low, high, home : uint64, uint64, int64
+        Its key and home in the short table (unused when ``n > SHORT_LIMIT``).
     scratch : Scratch
     ids : int32[k]
         Written from ``first`` on.
@@ -199,12 +212,11 @@ def encode_piece(tables, cache, data, start, n, low, high, place, scratch, ids, 
         Number of ids.
     """
     if n <= SHORT_LIMIT:
-        at = find_sibling(cache, low, high, place)
-        if at >= 0:
-            return copy_ids(cache, at, ids, first)
+        if bring_home(cache, low, high, home):
+            return copy_ids(cache, home, ids, first)
         cache.fill[MISSES] += 1
         n_ids = merge_piece(tables, data, start, n, scratch, ids, first)
-        keep_short(cache, low, high, place, ids, first, n_ids)
+        keep_short(cache, low, high, home, ids, first, n_ids)
         return n_ids
     if n > LONG_LIMIT:
         return merge_piece(tables, data, start, n, scratch, ids, first)
@@ -222,25 +234,9 @@ def encode_piece(tables, cache, data, start, n, low, high, place, scratch, ids, 
     return n_ids
 
 
-def _key_masks():
-    """For each length 0 to 16: and-mask and or-mask of the low word, and-mask and or-mask of the high word."""
-    masks = np.zeros((SHORT_LIMIT + 2, 4), np.uint64)
-    for length in range(1, SHORT_LIMIT + 1):
-        masks[length, 0] = (1 << 8 * min(length, 8)) - 1
-        masks[length, 2] = (1 << 8 * max(length - 8, 0)) - 1
-        masks[length, 3] = length << 56
-    # longer pre-tokens: a key of bytes that no UTF-8 text holds, equal to no entry
-    masks[SHORT_LIMIT + 1, 1] = ALL_ONES
-    masks[SHORT_LIMIT + 1, 3] = KEY_BITS
-    return masks.reshape(-1)
-
-
-_KEY_MASKS = _key_masks()
-
-
 @inlined
 def make_keys(cache, data, n, scratch):
-    """Key and cache set of ``n`` spans, with a prefetch of the set.
+    """Key and home entry of ``n`` spans, with a prefetch of the entry.
 
     Parameters
     ----------
@@ -249,11 +245,12 @@ def make_keys(cache, data, n, scratch):
     n : int64
         Spans in ``scratch.starts`` and ``scratch.ends``.
     scratch : Scratch
-        ``low``, ``high``, ``places`` are written.
+        ``low``, ``high``, ``homes`` are written.
     """
-    lines = cache.lines
-    shift = 64 - cache.fill[SET_BITS]
-    starts, ends, lows, highs, places = scratch.starts, scratch.ends, scratch.low, scratch.high, scratch.places
+    entries = cache.entries
+    shift = 64 - cache.fill[BITS]
+    masks = scratch.masks
+    starts, ends, lows, highs, homes = scratch.starts, scratch.ends, scratch.low, scratch.high, scratch.homes
     # the last spans of the data may not be read 16 bytes at a time
     safe = n
     while safe > 0 and not (VECTOR and is_readable(data, peek(starts, safe - 1), 16)):
@@ -261,36 +258,36 @@ def make_keys(cache, data, n, scratch):
     for i in range(safe):
         start = peek(starts, i)
         row = 4 * min(peek(ends, i) - start, SHORT_LIMIT + 1)
-        low = (raw_load64(data, start) & peek(_KEY_MASKS, row)) | peek(_KEY_MASKS, row + 1)
-        high = (raw_load64(data, start + 8) & peek(_KEY_MASKS, row + 2)) | peek(_KEY_MASKS, row + 3)
-        place = 8 * short_set(low, high, shift)
-        prefetch(lines, place)
+        low = (raw_load64(data, start) & peek(masks, row)) | peek(masks, row + 1)
+        high = (raw_load64(data, start + 8) & peek(masks, row + 2)) | peek(masks, row + 3)
+        home = home_of(low, high, shift)
+        prefetch(entries, 4 * home)
         poke(lows, i, low)
         poke(highs, i, high)
-        poke(places, i, place)
+        poke(homes, i, home)
     for i in range(safe, n):
-        start = peek(starts, i)
-        length = peek(ends, i) - start
+        start = starts[i]
+        length = ends[i] - start
         row = 4 * min(length, SHORT_LIMIT + 1)
-        low = _KEY_MASKS[row + 1]
-        high = _KEY_MASKS[row + 3]
+        low = masks[row + 1]
+        high = masks[row + 3]
         if length <= SHORT_LIMIT:
             low |= load_word(data, start, min(length, 8))
             high |= load_word(data, start + 8, max(length - 8, 0))
-        poke(lows, i, low)
-        poke(highs, i, high)
-        poke(places, i, 8 * short_set(low, high, shift))
+        lows[i] = low
+        highs[i] = high
+        homes[i] = home_of(low, high, shift)
 
 
 @inlined
-def emit_hits(cache, first, n, scratch, ids, out):
-    """Ids of spans as long as the short table answers.
+def emit_hits(cache, first_span, n, scratch, ids, out):
+    """Ids of spans as long as each is found at its home.
 
     Parameters
     ----------
     cache : WordCache
-    first, n : int64
-        Spans ``first`` to ``n`` of the scratch, with their keys.
+    first_span, n : int64
+        Spans ``first_span`` to ``n`` of the scratch, with their keys.
     scratch : Scratch
         ``scratch.emitted[i]`` becomes the place of the first id of span ``i``.
     ids : int32[k]
@@ -300,32 +297,21 @@ def emit_hits(cache, first, n, scratch, ids, out):
     Returns
     -------
     span, out : int64, int64
-        The span that the table does not hold (``n`` when it holds all), and the place after the last id.
-
-    Notes
-    -----
-    Which of the two entries answers is as good as random, so it is chosen by masks, not by a branch.
+        The first span that is not at home (``n`` when all are), and the place after the last id.
     """
-    lines = cache.lines
-    lows, highs, places, emitted = scratch.low, scratch.high, scratch.places, scratch.emitted
-    for i in range(first, n):
+    entries = cache.entries
+    lows, highs, homes, emitted = scratch.low, scratch.high, scratch.homes, scratch.emitted
+    for i in range(first_span, n):
         poke(emitted, i, out)
-        base = peek(places, i)
-        low = peek(lows, i)
-        high = peek(highs, i)
-        high0 = peek(lines, base + 1)
-        high1 = peek(lines, base + 3)
-        other0 = (peek(lines, base) ^ low) | shift_left(high0 ^ high, 4)
-        other1 = (peek(lines, base + 2) ^ low) | shift_left(high1 ^ high, 4)
-        second = all_ones_if_nonzero(other0)
-        if other1 & second != ZERO:
+        at = 4 * peek(homes, i)
+        if (peek(entries, at) ^ peek(lows, i)) | (peek(entries, at + 1) ^ peek(highs, i)) != ZERO:
             return i, out
-        count = np.int64(shift_right(high0 ^ ((high0 ^ high1) & second), 60))
-        at = base + 4 + np.int64(second & TWO)
+        first = peek(entries, at + 2)
+        count = np.int64(shift_right(first, 60))
         if count <= 4:
-            _store_four(ids, out, peek(lines, at), peek(lines, at + 1))
+            _store_four(ids, out, first & ID_BITS, peek(entries, at + 3))
         else:
-            source = np.int64(peek(lines, at))
+            source = np.int64(first & ID_BITS)
             for k in range(count):
                 poke(ids, out + k, peek(cache.arena_ids, source + k))
         out += count
@@ -363,7 +349,7 @@ def emit_block(tables, cache, data, n, scratch, ids, out):
         start = scratch.starts[span]
         out += encode_piece(
             tables, cache, data, start, scratch.ends[span] - start, scratch.low[span], scratch.high[span],
-            scratch.places[span], scratch, ids, out,
+            scratch.homes[span], scratch, ids, out,
         )  # fmt: skip
         span += 1
     scratch.emitted[n] = out
