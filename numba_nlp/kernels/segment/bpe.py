@@ -48,7 +48,7 @@ from numba_nlp.kernels.words import (
 )
 
 #: Spans that are worked through together.
-BLOCK = 256
+BLOCK = 128
 #: Spans a scanner may write beyond ``BLOCK``.
 SLACK = 80
 ZERO = np.uint64(0)
