@@ -6,8 +6,8 @@
     header        JSON, padded with spaces so that the body starts at a multiple of 64
     body          the arrays in schema order, each starting at a multiple of 64
 
-safetensors allows no holes in the body, so the gaps are filled by arrays named ``padding.0``, ``padding.1`` ... whose
-bytes are zero. The header's ``__metadata__`` has the one key ``numba_nlp`` whose value is the metadata as a JSON string.
+safetensors allows no holes in the body, so gaps are filled by arrays named ``padding.0``, ``padding.1`` ... whose bytes
+are zero. The header's ``__metadata__`` has the one key ``numba_nlp`` whose value is the metadata as a JSON string.
 
 Two digests make every byte count. ``payload_digest`` covers names, dtypes, lengths and bytes of the arrays;
 ``metadata_digest`` covers the metadata with ``payload_digest`` in it, and so names the whole vocabulary. A header is
@@ -126,7 +126,7 @@ def payload_digest(arrays: Mapping[str, NDArray[Any]]) -> str:
     state = hashlib.sha256()
     for name, array in arrays.items():
         state.update(f"{name}\0{array.dtype.name}\0{array.size}\0".encode())
-        state.update(memoryview(array).cast("B") if array.size else b"")
+        state.update(array.data.cast("B") if array.size else b"")
     return state.hexdigest()
 
 
@@ -165,7 +165,9 @@ def _header_bytes(metadata_text: str, places: list[ArrayPlace]) -> bytes:
     return struct.pack("<Q", len(text)) + text
 
 
-def file_parts(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Iterator[bytes | memoryview]:
+def file_parts(
+    arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
+) -> Iterator[bytes | memoryview]:
     """Pieces of the file, in order.
 
     Parameters
@@ -184,7 +186,7 @@ def file_parts(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) 
     for place in places:
         if place.name in arrays:
             if place.length:
-                yield memoryview(arrays[place.name]).cast("B")
+                yield arrays[place.name].data.cast("B")
         else:
             yield bytes(place.length)
 
@@ -197,10 +199,15 @@ def read_header_length(file: str, start: bytes, file_bytes: int) -> int:
     VocabularyFormatError
     """
     if len(start) < 8:
-        fail(file, f"the file has {file_bytes} bytes, expected at least 8; it is truncated or not a vocabulary")
+        fail(
+            file, f"the file has {file_bytes} bytes, expected at least 8; it is truncated or not a vocabulary"
+        )
     (length,) = struct.unpack("<Q", start)
     if length > MAX_HEADER_BYTES:
-        fail(file, f"header length is {length}, expected at most {MAX_HEADER_BYTES}; this is not a vocabulary file")
+        fail(
+            file,
+            f"header length is {length}, expected at most {MAX_HEADER_BYTES}; this is not a vocabulary file",
+        )
     if 8 + length > file_bytes:
         fail(file, f"header length is {length}, but the file has only {file_bytes} bytes; it is truncated")
     return int(length)
@@ -252,7 +259,10 @@ def parse_header(file: str, text: bytes, file_bytes: int) -> Header:
     except ValueError as error:
         fail(file, f"metadata cannot be written back ({error})")
     if planned != places or canonical[8:] != text:
-        fail(file, "the header is not in the form that numba_nlp writes; it is damaged or was written by other software")
+        fail(
+            file,
+            "the header is not in the form that numba_nlp writes; it is damaged or was written by other software",
+        )
     return Header(metadata, places, body_start)
 
 
@@ -269,10 +279,16 @@ def _read_places(file: str, content: dict[str, Any]) -> list[ArrayPlace]:
         if not _are_sizes(shape, 1):
             fail(file, f"array {name!r:.80} has shape {shape!r:.60}, expected one non-negative length")
         if not _are_sizes(offsets, 2):
-            fail(file, f"array {name!r:.80} has data_offsets {offsets!r:.60}, expected two non-negative numbers")
+            fail(
+                file,
+                f"array {name!r:.80} has data_offsets {offsets!r:.60}, expected two non-negative numbers",
+            )
         place = ArrayPlace(name, _DTYPES[code], shape[0], position)
         if offsets != [place.start, place.stop]:
-            fail(file, f"array {name!r:.80} has data_offsets {offsets!r:.60}, expected [{place.start}, {place.stop}]")
+            fail(
+                file,
+                f"array {name!r:.80} has data_offsets {offsets!r:.60}, expected [{place.start}, {place.stop}]",
+            )
         places.append(place)
         position = place.stop
     return places
@@ -292,7 +308,9 @@ def check_body(file: str, places: list[ArrayPlace], body: NDArray[np.uint8]) -> 
 
 def _are_sizes(value: Any, n: int) -> bool:
     # Below 2**62 so that no later sum or product leaves int64; bool is an int but not a size.
-    return isinstance(value, list) and len(value) == n and all(type(x) is int and 0 <= x < 2**62 for x in value)
+    return (
+        isinstance(value, list) and len(value) == n and all(type(x) is int and 0 <= x < 2**62 for x in value)
+    )
 
 
 class _NotStrictError(ValueError):

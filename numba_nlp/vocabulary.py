@@ -233,11 +233,18 @@ class Vocabulary:
 
     @classmethod
     def _from_header(
-        cls, file: str, header: Header, whole_file: Callable[[], NDArray[np.uint8]], verify: bool, path: Path | None
+        cls,
+        file: str,
+        header: Header,
+        whole_file: Callable[[], NDArray[np.uint8]],
+        verify: bool,
+        path: Path | None,
     ) -> Vocabulary:
         """Check metadata, then body, and only then make the object."""
         if sys.byteorder != "little":
-            raise UnsupportedFeatureError(f"{file}: compiled vocabularies are little-endian, this machine is not")
+            raise UnsupportedFeatureError(
+                f"{file}: compiled vocabularies are little-endian, this machine is not"
+            )
         metadata = header.metadata
         schema = schema_of(file, metadata)
         for name in _DIGESTS:
@@ -277,9 +284,13 @@ def _load_pickled(path: str, digest: str) -> Vocabulary:
     try:
         vocabulary = Vocabulary.load(path)
     except FileNotFoundError:
-        raise VocabularyFormatError(f"{path}: the pickled vocabulary's file is not on this machine. {advice}.") from None
+        raise VocabularyFormatError(
+            f"{path}: the pickled vocabulary's file is not on this machine. {advice}."
+        ) from None
     if vocabulary.digest != digest:
-        raise VocabularyFormatError(f"{path}: digest is {vocabulary.digest}, the pickle expects {digest}. {advice}.")
+        raise VocabularyFormatError(
+            f"{path}: digest is {vocabulary.digest}, the pickle expects {digest}. {advice}."
+        )
     return vocabulary
 
 
@@ -297,7 +308,10 @@ def _digest_in_file(path: Path) -> str | None:
 
 def _compare_digest(file: str, name: str, stated: Any, found: str) -> None:
     if stated != found:
-        fail(file, f"metadata `{name}` is {stated!r:.80}, but the content has {found!r}; the content was changed")
+        fail(
+            file,
+            f"metadata `{name}` is {stated!r:.80}, but the content has {found!r}; the content was changed",
+        )
 
 
 def _frozen_array(name: str, array: ArrayLike) -> NDArray[Any]:
@@ -342,4 +356,3 @@ def _frozen_json(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_frozen_json(item) for item in value)
     return value
-
