@@ -20,9 +20,7 @@ __all__ += ["gather_strings", "validated"]
 Errors: TypeAlias = Literal["strict", "replace"]
 Nulls: TypeAlias = Literal["error", "empty", "null"]
 #: data, offsets, ends, valid of ``TextRows``.
-Parts: TypeAlias = tuple[
-    NDArray[np.uint8], NDArray[np.int64], "NDArray[np.int64] | None", "NDArray[np.bool_] | None"
-]
+Parts: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64], "NDArray[np.int64] | None", "NDArray[np.bool_] | None"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -90,9 +88,7 @@ def gather_strings(strings: Iterable[Any], errors: Errors, nulls: Nulls) -> Part
             )
         items = strings.tolist()
     elif isinstance(strings, (str, bytes)):
-        raise TypeError(
-            f"`strings` is one {type(strings).__name__}; pass [text], or use from_any for a single text"
-        )
+        raise TypeError(f"`strings` is one {type(strings).__name__}; pass [text], or use from_any for a single text")
     else:
         items = strings if isinstance(strings, (list, tuple)) else list(strings)
     plain = _gather_plain(items)

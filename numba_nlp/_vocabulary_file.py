@@ -165,9 +165,7 @@ def _header_bytes(metadata_text: str, places: list[ArrayPlace]) -> bytes:
     return struct.pack("<Q", len(text)) + text
 
 
-def file_parts(
-    arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
-) -> Iterator[bytes | memoryview]:
+def file_parts(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Iterator[bytes | memoryview]:
     """Pieces of the file, in order.
 
     Parameters
@@ -199,9 +197,7 @@ def read_header_length(file: str, start: bytes, file_bytes: int) -> int:
     VocabularyFormatError
     """
     if len(start) < 8:
-        fail(
-            file, f"the file has {file_bytes} bytes, expected at least 8; it is truncated or not a vocabulary"
-        )
+        fail(file, f"the file has {file_bytes} bytes, expected at least 8; it is truncated or not a vocabulary")
     (length,) = struct.unpack("<Q", start)
     if length > MAX_HEADER_BYTES:
         fail(
@@ -308,9 +304,7 @@ def check_body(file: str, places: list[ArrayPlace], body: NDArray[np.uint8]) -> 
 
 def _are_sizes(value: Any, n: int) -> bool:
     # Below 2**62 so that no later sum or product leaves int64; bool is an int but not a size.
-    return (
-        isinstance(value, list) and len(value) == n and all(type(x) is int and 0 <= x < 2**62 for x in value)
-    )
+    return isinstance(value, list) and len(value) == n and all(type(x) is int and 0 <= x < 2**62 for x in value)
 
 
 class _NotStrictError(ValueError):

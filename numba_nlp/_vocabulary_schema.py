@@ -133,9 +133,7 @@ def _check_byte_bpe(file: str, arrays: Arrays, metadata: Mapping[str, Any], size
     """What the field declarations of byte-level BPE cannot say."""
     _check_merge_slots(file, arrays["merge_slots"], n_merges=sizes["merges"], n_symbols=sizes["symbols"])
     if arrays["class_blocks"].size % 128:
-        fail(
-            file, f"array `class_blocks` has length {arrays['class_blocks'].size}, expected a multiple of 128"
-        )
+        fail(file, f"array `class_blocks` has length {arrays['class_blocks'].size}, expected a multiple of 128")
 
     lookup = arrays["piece_lookup"]
     kinds = arrays["piece_kinds"][lookup[lookup >= 0]]
@@ -337,9 +335,7 @@ def _check_offsets(file: str, name: str, offsets: NDArray[Any], target: str, end
     decreasing = offsets[1:] < offsets[:-1]
     if decreasing.any():
         at = int(np.argmax(decreasing)) + 1
-        fail(
-            file, f"array `{name}` decreases from {int(offsets[at - 1])} to {int(offsets[at])} at index {at}"
-        )
+        fail(file, f"array `{name}` decreases from {int(offsets[at - 1])} to {int(offsets[at])} at index {at}")
     if offsets[-1] != end:
         fail(file, f"array `{name}` ends at {int(offsets[-1])}, expected {end}, the length of `{target}`")
 

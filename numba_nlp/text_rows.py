@@ -90,16 +90,12 @@ class TextRows:
             raise ValueError(f"`offsets` decrease from {offsets[row]} to {offsets[row + 1]} at row {row}")
         for name, array in (("ends", ends), ("valid", self._valid)):
             if array is not None and array.size != offsets.size - 1:
-                raise ValueError(
-                    f"`{name}` has length {array.size}, expected one value a row, {offsets.size - 1}"
-                )
+                raise ValueError(f"`{name}` has length {array.size}, expected one value a row, {offsets.size - 1}")
         if ends is not None:
             outside = (ends < offsets[:-1]) | (ends > offsets[1:])
             if outside.any():
                 row = int(np.argmax(outside))
-                raise ValueError(
-                    f"`ends` is {ends[row]} at row {row}, expected {offsets[row]} to {offsets[row + 1]}"
-                )
+                raise ValueError(f"`ends` is {ends[row]} at row {row}, expected {offsets[row]} to {offsets[row + 1]}")
 
     @classmethod
     def _trusted(
@@ -120,9 +116,7 @@ class TextRows:
     # --- where text comes from ---------------------------------------------------------------------------------
 
     @classmethod
-    def from_strings(
-        cls, strings: Iterable[Any], *, errors: Errors = "strict", nulls: Nulls = "error"
-    ) -> TextRows:
+    def from_strings(cls, strings: Iterable[Any], *, errors: Errors = "strict", nulls: Nulls = "error") -> TextRows:
         """Rows from ``str``, ``bytes`` and missing values.
 
         Parameters
@@ -312,9 +306,7 @@ class TextRows:
         try:
             row = operator.index(index)
         except TypeError:
-            raise TypeError(
-                f"index of TextRows must be an int or a slice, got {type(index).__name__}"
-            ) from None
+            raise TypeError(f"index of TextRows must be an int or a slice, got {type(index).__name__}") from None
         n_rows = len(self)
         if not -n_rows <= row < n_rows:
             raise IndexError(f"row {row} is outside of {n_rows} rows")
@@ -344,9 +336,7 @@ class TextRows:
         mine, theirs = self.compact(), other.compact()
         same_missing = np.array_equal(self._is_there(), other._is_there())
         return (
-            same_missing
-            and np.array_equal(mine._offsets, theirs._offsets)
-            and np.array_equal(mine._data, theirs._data)
+            same_missing and np.array_equal(mine._offsets, theirs._offsets) and np.array_equal(mine._data, theirs._data)
         )
 
     def _is_there(self) -> NDArray[np.bool_]:
@@ -391,9 +381,7 @@ class TextRows:
         return _unpickled, (tight._data, tight._offsets, tight._valid)
 
 
-def _unpickled(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64], valid: NDArray[np.bool_] | None
-) -> TextRows:
+def _unpickled(data: NDArray[np.uint8], offsets: NDArray[np.int64], valid: NDArray[np.bool_] | None) -> TextRows:
     return TextRows._trusted(data, offsets, None, valid)
 
 

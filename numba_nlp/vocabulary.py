@@ -242,9 +242,7 @@ class Vocabulary:
     ) -> Vocabulary:
         """Check metadata, then body, and only then make the object."""
         if sys.byteorder != "little":
-            raise UnsupportedFeatureError(
-                f"{file}: compiled vocabularies are little-endian, this machine is not"
-            )
+            raise UnsupportedFeatureError(f"{file}: compiled vocabularies are little-endian, this machine is not")
         metadata = header.metadata
         schema = schema_of(file, metadata)
         for name in _DIGESTS:
@@ -288,9 +286,7 @@ def _load_pickled(path: str, digest: str) -> Vocabulary:
             f"{path}: the pickled vocabulary's file is not on this machine. {advice}."
         ) from None
     if vocabulary.digest != digest:
-        raise VocabularyFormatError(
-            f"{path}: digest is {vocabulary.digest}, the pickle expects {digest}. {advice}."
-        )
+        raise VocabularyFormatError(f"{path}: digest is {vocabulary.digest}, the pickle expects {digest}. {advice}.")
     return vocabulary
 
 
