@@ -211,8 +211,8 @@ def _flat_arrow(array: Any, *, joined: bool) -> Any:
 
     kind = array.type
     if kinds.is_dictionary(kind):
-        array = array.dictionary_decode()
-        kind = array.type
+        # Arrow cannot take from string views, so the dictionary is laid out first; wide, since taking may repeat it.
+        return _flat_arrow(array.dictionary, joined=True).take(array.indices)
     if kinds.is_null(kind):
         return array.cast(pa.large_string())
     is_text = kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numba_nlp._ragged_edges import lists_from_arrow, lists_to_arrow, lists_to_awkward, lists_to_torch
 from numba_nlp.kernels.segment import assemble
 
 if TYPE_CHECKING:
@@ -384,19 +385,12 @@ class Ragged:
         ValueError
             The field is unknown, or there are no spans.
         """
-        import pyarrow as pa
-
         if field not in ("values", "starts", "ends"):
             raise ValueError(f"`field` must be 'values', 'starts' or 'ends', got {field!r}")
         values: NDArray[Any] | None = getattr(self, field)
         if values is None:
             raise ValueError(f"there are no {field}; encode with spans=True")
-        validity = None
-        if self._valid is not None:
-            validity = pa.py_buffer(np.packbits(self._valid, bitorder="little"))
-        child = pa.array(values)
-        buffers = [validity, pa.py_buffer(np.ascontiguousarray(self._offsets))]
-        return pa.Array.from_buffers(pa.large_list(child.type), len(self), buffers, children=[child])
+        return lists_to_arrow(values, self._offsets, self._valid)
 
     @classmethod
     def from_arrow(cls, array: pa.Array | pa.ChunkedArray) -> Ragged:
@@ -411,64 +405,20 @@ class Ragged:
         ValueError
             A value is null or does not fit int32.
         """
-        import pyarrow as pa
-
-        kind = array.type
-        is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-        if not is_list or not pa.types.is_integer(kind.value_type):
-            raise TypeError(f"expected an Arrow list of integers, got {kind}")
-        wide = pa.large_list(pa.int32())
-        try:
-            array = array.cast(wide)
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"a value of the Arrow array does not fit int32 ({error})") from None
-        if isinstance(array, pa.ChunkedArray):
-            array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
-            if isinstance(array, pa.ChunkedArray):
-                array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], wide)
-        offsets = array.offsets.to_numpy()
-        child = array.values
-        if child.slice(int(offsets[0]), int(offsets[-1] - offsets[0])).null_count:
-            raise ValueError("a list of the Arrow array holds a null; fill or drop it first")
-        # Nulls outside of the rows would make Arrow convert the whole child; only its bytes matter here.
-        buffer = child.buffers()[1]
-        skipped = child.offset * 4
-        values = np.zeros(0, np.int32)
-        if buffer is not None and len(child):
-            values = np.frombuffer(buffer, np.int32, len(child), skipped)
-        if not array.null_count:
-            return cls(values, offsets)
-        valid = array.is_valid().to_numpy(zero_copy_only=False)
-        lengths = np.diff(offsets)
-        if lengths[~valid].any():
-            # Arrow allows a null list to span values; drop them.
-            keep = np.repeat(valid, lengths)
-            values = values[offsets[0] : offsets[-1]][keep]
-            offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.where(valid, lengths, 0))])
+        values, offsets, valid = lists_from_arrow(array)
         return cls(values, offsets, valid=valid)
 
     def to_awkward(self) -> Any:
         """The rows as an awkward array over the same memory; missing rows are None."""
-        import awkward as ak
-
-        layout: Any = ak.contents.ListOffsetArray(ak.index.Index64(self._offsets), ak.contents.NumpyArray(self._values))
-        if self._valid is not None:
-            mask = ak.index.Index8(self._valid.astype(np.int8))
-            layout = ak.contents.ByteMaskedArray(mask, layout, valid_when=True)
-        return ak.Array(layout)
+        return lists_to_awkward(self._values, self._offsets, self._valid)
 
     def to_torch_nested(self) -> Any:
         """The rows as a jagged nested tensor of int32; missing rows are empty.
 
         Jagged tensors are a prototype in torch; :meth:`to_padded` is the safe way.
         """
-        import torch  # noqa: TID251
-
         tight = self.compact()
-        # torch warns about memory that it could write to but must not.
-        values = tight._values if tight._values.flags.writeable else tight._values.copy()
-        offsets = tight._offsets if tight._offsets.flags.writeable else tight._offsets.copy()
-        return torch.nested.nested_tensor_from_jagged(torch.from_numpy(values), torch.from_numpy(offsets))
+        return lists_to_torch(tight._values, tight._offsets)
 
     def __reduce__(self) -> tuple[Any, ...]:
         tight = self.compact()

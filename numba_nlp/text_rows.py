@@ -177,7 +177,7 @@ class TextRows:
         """
         check_choices(errors, nulls)
         first_row = 0
-        for chunk in getattr(array, "chunks", None) or [array]:
+        for chunk in array.chunks if hasattr(array, "chunks") else [array]:
             yield cls._trusted(*gather_arrow(chunk, errors, nulls, first_row))
             first_row += len(chunk)
 
