@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Set
 from importlib.util import find_spec
-from itertools import accumulate
 from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
@@ -104,12 +103,13 @@ def _gather_plain(items: list[Any] | tuple[Any, ...]) -> tuple[NDArray[np.uint8]
     except TypeError:
         return None
     if joined.isascii():
-        return _buffer(joined.encode("ascii"), [len(item) for item in items])
+        return _buffer(joined.encode("ascii"), list(map(len, items)))
     try:
-        encoded = [item.encode() for item in items]
+        data = joined.encode()
     except UnicodeEncodeError:
         return None
-    return _buffer(b"".join(encoded), [len(item) for item in encoded])
+    # The whole is encoded at once; only rows that are not ASCII are encoded again, for their length.
+    return _buffer(data, [len(item) if item.isascii() else len(item.encode()) for item in items])
 
 
 def _gather_mixed(items: list[Any] | tuple[Any, ...], errors: Errors, nulls: Nulls) -> Parts:
@@ -138,7 +138,8 @@ def _gather_mixed(items: list[Any] | tuple[Any, ...], errors: Errors, nulls: Nul
 
 
 def _buffer(data: bytes, lengths: list[int]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    offsets = np.fromiter(accumulate(lengths, initial=0), np.int64, len(lengths) + 1)
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(np.array(lengths, np.int64), out=offsets[1:])
     offsets.flags.writeable = False
     return np.frombuffer(data, np.uint8), offsets
 

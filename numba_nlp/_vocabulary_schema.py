@@ -135,11 +135,13 @@ def _check_byte_bpe(file: str, arrays: Arrays, metadata: Mapping[str, Any], size
     if arrays["class_blocks"].size % 128:
         fail(file, f"array `class_blocks` has length {arrays['class_blocks'].size}, expected a multiple of 128")
 
-    lookup = arrays["piece_lookup"]
-    kinds = arrays["piece_kinds"][lookup[lookup >= 0]]
-    wrong = kinds[(kinds != 0) & (kinds != 5)]
-    if wrong.size:
-        fail(file, f"array `piece_lookup` points to a piece of kind {int(wrong[0])}, expected kind 0 or 5")
+    kinds = arrays["piece_kinds"]
+    # One more place than there are ids, where the -1 of an empty slot points to.
+    is_foreign = np.append((kinds != 0) & (kinds != 5), False)
+    foreign = is_foreign[arrays["piece_lookup"]]
+    if foreign.any():
+        piece = int(arrays["piece_lookup"][np.argmax(foreign)])
+        fail(file, f"array `piece_lookup` points to id {piece}, a piece of kind {int(kinds[piece])}, expected 0 or 5")
 
     if metadata["unique_products"]:
         products = arrays["merge_symbols"]

@@ -176,8 +176,9 @@ class Vocabulary:
         path : path-like
             A file written by :meth:`save`.
         verify : bool, default True
-            Compare the digest of all array bytes (0.6 ms a megabyte with SHA instructions). Without it a damaged
-            piece may go unnoticed, but everything that keeps kernels inside their arrays is still checked.
+            Compare the digest of all array bytes: 0.6 ms a megabyte with SHA instructions, about as long as all the
+            other checks (5.4 MB load in 6 ms with it, 2.5 ms without). Without it a damaged piece may go unnoticed,
+            but everything that keeps kernels inside their arrays is still checked.
 
         Returns
         -------

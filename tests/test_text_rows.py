@@ -57,6 +57,7 @@ def test_validate_utf8_on_every_lead_and_second_byte() -> None:
                 assert utf8.validate_utf8(array, 0, len(data)) == utf8_twins.validate_utf8(array, 0, len(data)), data
 
 
+@pytest.mark.slow
 def test_every_code_point_is_valid_except_surrogates() -> None:
     text = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF)
     data = bytes_array(text.encode())

@@ -275,7 +275,7 @@ STRUCTURE = {
     "lookup full": (_replace("piece_lookup", lambda a: a * 0), "`piece_lookup` has 1024 of its 1024 slots in use"),
     "lookup id": (_put("piece_lookup", 0, 264), "`piece_lookup` holds 264, expected -1 <= value < 264"),
     "lookup negative": (_put("piece_lookup", 0, -2), "`piece_lookup` holds -2"),
-    "lookup special": (_put("piece_lookup", 0, 263), "`piece_lookup` points to a piece of kind 2"),
+    "lookup special": (_put("piece_lookup", 0, 263), "`piece_lookup` points to id 263, a piece of kind 2"),
     "byte symbols length": (_replace("byte_symbols", lambda a: a[:255]), "`byte_symbols` has length 255, expected 256"),
     "byte symbol": (_put("byte_symbols", 0, 256), "`byte_symbols` holds 256, expected 0 <= value < 256"),
     "few symbols": (_replace("symbol_ids", lambda a: a[:255]), "number of symbols is 255, expected 256 to 1048575"),
