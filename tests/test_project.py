@@ -48,7 +48,18 @@ def test_installed_version_is_that_of_the_source() -> None:
 def test_import_is_lazy(package: str) -> None:
     loaded = modules_after(f"import {package}")
     assert package in loaded
-    heavy = {"google.protobuf", "numba", "numpy", "pandas", "polars", "pyarrow", "regex", "rich", "torch", "typer"}
+    heavy = {
+        "google.protobuf",
+        "numba",
+        "numpy",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "regex",
+        "rich",
+        "torch",
+        "typer",
+    }
     assert not heavy & loaded
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numba
 import pytest
 
 from tests.snippets import python_blocks, run_snippets
@@ -20,6 +21,8 @@ PAGES = [
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPOSITORY).as_posix())
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Snippets name the carried data as seen from the repository, and write where they stand.
+    # numba.config.CACHE_DIR, which a snippet sets, is restored with the working directory.
+    monkeypatch.setattr(numba.config, "CACHE_DIR", numba.config.CACHE_DIR)
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples", target_is_directory=True)
     monkeypatch.chdir(tmp_path)
     run_snippets(page)
@@ -45,7 +48,9 @@ def test_links_within_the_repository_lead_somewhere() -> None:
 
 
 def test_readme_names_only_make_targets_that_exist() -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(
+        re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    )
     for page in ("README.md", "CONTRIBUTING.md"):
         named = set(re.findall(r"\bmake ([a-z-]+)\b", (REPOSITORY / page).read_text(encoding="utf-8")))
         assert named <= targets, f"{page} names {sorted(named - targets)}"
