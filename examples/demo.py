@@ -56,9 +56,7 @@ def write_parquet(path: Path, rows: nlp.TextRows, batch: nlp.Ragged, provenance:
 def check_parquet(path: Path, tok: nlp.Tokenizer, original: bytes, provenance: dict[str, str]) -> None:
     """Rows, ids and spans of the file give back the play."""
     table = pq.read_table(path)
-    check_provenance(
-        path, {key.decode(): value.decode() for key, value in table.schema.metadata.items()}, provenance
-    )
+    check_provenance(path, {key.decode(): value.decode() for key, value in table.schema.metadata.items()}, provenance)
     lines = table["text"].to_pylist()
     ids, starts, ends = (table[name].combine_chunks() for name in ("ids", "starts", "ends"))
     batch = nlp.Ragged(ids.values.to_numpy(), ids.offsets.to_numpy().astype(np.int64))

@@ -142,15 +142,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("source", type=Path, help="Parquet file to read")
     parser.add_argument("--column", required=True, help="text column to encode")
-    parser.add_argument(
-        "--vocabulary", type=Path, required=True, help="compiled vocabulary, or a source of one"
-    )
-    parser.add_argument(
-        "--output", type=Path, required=True, help="Parquet file to write, with one column 'ids'"
-    )
-    parser.add_argument(
-        "--batch-rows", type=int, default=65536, help="rows in memory at a time (default: %(default)s)"
-    )
+    parser.add_argument("--vocabulary", type=Path, required=True, help="compiled vocabulary, or a source of one")
+    parser.add_argument("--output", type=Path, required=True, help="Parquet file to write, with one column 'ids'")
+    parser.add_argument("--batch-rows", type=int, default=65536, help="rows in memory at a time (default: %(default)s)")
     parser.add_argument(
         "--special",
         choices=("plain", "raise", "match"),

@@ -21,9 +21,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 def modules_after(statement: str) -> set[str]:
     """Names in ``sys.modules`` of a fresh interpreter that ran one statement."""
     code = f"{statement}\nimport sys, json\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=REPOSITORY, check=True, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True, capture_output=True, text=True)
     return set(json.loads(done.stdout))
 
 

@@ -48,9 +48,7 @@ def test_links_within_the_repository_lead_somewhere() -> None:
 
 
 def test_readme_names_only_make_targets_that_exist() -> None:
-    targets = set(
-        re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    )
+    targets = set(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     for page in ("README.md", "CONTRIBUTING.md"):
         named = set(re.findall(r"\bmake ([a-z-]+)\b", (REPOSITORY / page).read_text(encoding="utf-8")))
         assert named <= targets, f"{page} names {sorted(named - targets)}"

@@ -52,17 +52,13 @@ def test_npz_holds_the_same_ids(out: Path) -> None:
         np.testing.assert_array_equal(arrays["offsets"], column.offsets.to_numpy())
 
 
-def test_one_wrong_id_fails(
-    out: Path, tok: nlp.Tokenizer, provenance: dict[str, str], tmp_path: Path
-) -> None:
+def test_one_wrong_id_fails(out: Path, tok: nlp.Tokenizer, provenance: dict[str, str], tmp_path: Path) -> None:
     with np.load(out / "hamlet.npz") as arrays:
         content = dict(arrays)
     content["ids"] = content["ids"].copy()
     content["ids"][100] += 1
     np.savez(tmp_path / "wrong.npz", **content)
-    with pytest.raises(
-        SystemExit, match=r"wrong\.npz: decoding does not give back hamlet_gut\.txt"
-    ) as failure:
+    with pytest.raises(SystemExit, match=r"wrong\.npz: decoding does not give back hamlet_gut\.txt") as failure:
         demo.check_npz(tmp_path / "wrong.npz", tok, demo.PLAY.read_bytes(), provenance)
     assert isinstance(failure.value.code, str)  # printed, and exit code 1
 

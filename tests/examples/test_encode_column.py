@@ -102,9 +102,7 @@ def test_a_wrong_column_is_named(
     assert only_file(tmp_path, {"in.parquet"})
 
 
-def test_a_missing_file_is_named(
-    compiled_gpt2: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_file_is_named(compiled_gpt2: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "out.parquet"
     assert encode_column.main(arguments(tmp_path / "absent.parquet", compiled_gpt2, output)) == 1
     assert "absent.parquet" in capsys.readouterr().err
