@@ -42,13 +42,11 @@ def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def write_parquet(path: Path, rows: nlp.TextRows, batch: nlp.Ragged, provenance: dict[str, str]) -> None:
     """One row a line: its text, ids and spans; vocabulary and version stand in the schema's metadata."""
-    text = pa.LargeStringArray.from_buffers(len(rows), pa.py_buffer(rows.offsets), pa.py_buffer(rows.data))
-    offsets = pa.array(batch.offsets.astype(np.int32))
     columns = {
-        "text": text,
-        "ids": pa.ListArray.from_arrays(offsets, pa.array(batch.values)),
-        "starts": pa.ListArray.from_arrays(offsets, pa.array(batch.starts)),
-        "ends": pa.ListArray.from_arrays(offsets, pa.array(batch.ends)),
+        "text": rows.to_arrow(),
+        "ids": batch.to_arrow().cast(pa.list_(pa.int32())),
+        "starts": batch.to_arrow("starts"),
+        "ends": batch.to_arrow("ends"),
     }
     pq.write_table(pa.table(columns).replace_schema_metadata(provenance), path, compression="zstd")
 
@@ -58,15 +56,14 @@ def check_parquet(path: Path, tok: nlp.Tokenizer, original: bytes, provenance: d
     table = pq.read_table(path)
     check_provenance(path, {key.decode(): value.decode() for key, value in table.schema.metadata.items()}, provenance)
     lines = table["text"].to_pylist()
-    ids, starts, ends = (table[name].combine_chunks() for name in ("ids", "starts", "ends"))
-    batch = nlp.Ragged(ids.values.to_numpy(), ids.offsets.to_numpy().astype(np.int64))
-    decoded = tok.decode_batch(batch)
+    decoded = tok.decode_batch(nlp.Ragged.from_arrow(table["ids"]))
     for row, (line, again) in enumerate(zip(lines, decoded, strict=True)):
         if line != again:
             raise SystemExit(f"{path}: row {row} is {line!r}, decoding its ids gives {again!r}")
     check_bytes(path, "".join(decoded).encode(), original)
-    for row, (line, first, last) in enumerate(zip(lines, starts.to_pylist(), ends.to_pylist(), strict=True)):
-        if "".join(line[i:j] for i, j in zip(first, last, strict=True)) != line:
+    spans = zip(lines, table["starts"].to_pylist(), table["ends"].to_pylist(), strict=True)
+    for row, (line, starts, ends) in enumerate(spans):
+        if "".join(line[start:end] for start, end in zip(starts, ends, strict=True)) != line:
             raise SystemExit(f"{path}: the spans of row {row} do not cover {line!r}")
 
 

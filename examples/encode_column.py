@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -25,6 +24,7 @@ from tqdm import tqdm
 
 import numba_nlp as nlp
 
+IDS = pa.list_(pa.int32())
 TEXT_TYPES = (pa.string(), pa.large_string(), pa.string_view())
 
 
@@ -46,13 +46,6 @@ class SpecialCounter:
             count = pc.sum(pc.count_substring(texts, token)).as_py()
             if count:
                 self.seen[token] += count
-
-
-def list_array(batch: nlp.Ragged) -> pa.ListArray:
-    """Ids as an Arrow ``list<int32>``; missing rows are null."""
-    missing = None if batch.valid is None else pa.array(~batch.valid)
-    offsets = pa.array((batch.offsets - batch.offsets[0]).astype(np.int32))
-    return pa.ListArray.from_arrays(offsets, pa.array(batch.values), mask=missing)
 
 
 def encode_column(
@@ -96,7 +89,7 @@ def encode_column(
         "numba_nlp.column": column,
         "numba_nlp.special": special,
     }
-    schema = pa.schema([pa.field("ids", pa.list_(pa.int32()))], metadata=metadata)
+    schema = pa.schema([pa.field("ids", IDS)], metadata=metadata)
     rows = tokens = 0
     temporary = output.with_name(f".{output.name}.{secrets.token_hex(6)}.tmp")
     try:
@@ -117,9 +110,9 @@ def encode_column(
                     encoded = tok.encode_batch(texts, special=special, nulls="null")
                 except nlp.errors.NumbaNlpError as error:
                     raise type(error)(f"{source}, rows counted from row {rows}: {error}") from error
-                writer.write_batch(pa.record_batch([list_array(encoded)], schema=schema))
+                writer.write_batch(pa.record_batch([encoded.to_arrow().cast(IDS)], schema=schema))
                 rows += len(texts)
-                tokens += len(encoded.values)
+                tokens += encoded.n_values
                 bar.update(len(texts))
                 bar.set_postfix(tokens=f"{tokens:,}", refresh=False)
         temporary.replace(output)
