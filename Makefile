@@ -35,7 +35,10 @@ format: $(VENV)/.dev ## Format the code and repair what ruff can repair
 	$(RUN) -m ruff format .
 
 bench-smoke: $(VENV)/.bench ## Run every benchmark once, to see that it runs; the numbers mean nothing
-	$(RUN) -m asv_benchmarks.smoke
+	$(RUN) -m asv_benchmarks.report --quick --vocab gpt2 --corpora hamlet_lines --skip alone \
+		--results build/bench-smoke.json --out build/bench-smoke.md
+	cd asv_benchmarks && $(abspath $(RUN)) -m asv machine --yes && \
+		$(abspath $(RUN)) -m asv run --python=same --quick --show-stderr --dry-run
 
 clean: ## Remove what these commands made
 	rm -rf .venv .venv-* build dist out .asv .coverage* htmlcov .hypothesis .pytest_cache .mypy_cache .ruff_cache \
