@@ -1,4 +1,4 @@
-"""Turn a text column of a Parquet file into a column of ids: streaming, in constant memory, for files of any size.
+"""Turn a text column of a Parquet file into a column of ids: streaming, in memory that does not grow with the file.
 
 Each record batch is read, encoded and written before the next one. Rows keep their order; a null stays a null. The
 output appears whole or not at all, and its schema's metadata name the vocabulary and the version. Needs the extra
@@ -81,6 +81,8 @@ def encode_column(
     seen : Counter
         How often the text of each special token occurred.
     """
+    if output.exists() and output.samefile(source):
+        raise ValueError(f"{output}: is the file to read, whose other columns would be lost; name another output")
     tok = nlp.load_tokenizer(vocabulary)
     counter = SpecialCounter(tok.special_tokens)
     metadata = {

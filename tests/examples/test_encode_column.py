@@ -109,6 +109,13 @@ def test_a_missing_file_is_named(compiled_gpt2: Path, tmp_path: Path, capsys: py
     assert only_file(tmp_path, set())
 
 
+def test_the_source_is_not_replaced(source: Path, compiled_gpt2: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = source.read_bytes()
+    assert encode_column.main(arguments(source, compiled_gpt2, source)) == 1
+    assert "name another output" in capsys.readouterr().err
+    assert source.read_bytes() == before
+
+
 def test_batch_rows_must_be_positive(source: Path, compiled_gpt2: Path, tmp_path: Path) -> None:
     with pytest.raises(SystemExit):
         encode_column.main(arguments(source, compiled_gpt2, tmp_path / "out.parquet", "--batch-rows", "0"))
