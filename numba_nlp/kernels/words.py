@@ -63,7 +63,7 @@ if config.DISABLE_JIT:
         """Little-endian word of ``data[position:position + n]``, ``0 <= n <= 8``, zero-padded."""
         return np.uint64(int.from_bytes(bytes(data[position : position + n]), "little"))
 
-else:
+else:  # pragma: no cover - compiled only, the plain forms stand above
 
     @kernel
     def multiply(a, b):
