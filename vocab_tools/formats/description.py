@@ -90,7 +90,7 @@ class Description:
     pattern, pattern_regex : str
         Name of the scanner ("regex" when there is none) and the pre-token pattern as a regular expression.
     add_prefix_space : bool
-        A space is put before a text that does not start with white space.
+        A space is put before every stretch of text between added tokens that does not start with a space (U+0020).
     trim_offsets : bool
         Spans leave out the white space at the ends of a token.
     trim_keeps_prefix_space : bool
