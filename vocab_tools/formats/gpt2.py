@@ -37,7 +37,12 @@ FAMILIES = {
 
 
 def read(
-    vocab_path: str | Path, merges_path: str | Path, *, family: str | None = None, allow_gaps: bool = False
+    vocab_path: str | Path,
+    merges_path: str | Path,
+    *,
+    family: str | None = None,
+    name: str | None = None,
+    allow_gaps: bool = False,
 ) -> Description:
     """Read ``vocab.json`` and ``merges.txt``.
 
@@ -46,6 +51,8 @@ def read(
     vocab_path, merges_path : str or Path
     family : {"gpt2", "roberta"}, optional
         Chooses special tokens, template and the trimming of spans; inferred where the vocabulary leaves no doubt.
+    name : str, optional
+        Name of the vocabulary; by default that of the family.
     allow_gaps : bool
         Accept ids that no piece has.
 
@@ -70,7 +77,7 @@ def read(
     ids = {token.content: token.id for token in added}
     template = tuple(TEXT_PLACE if name is None else ids[name] for name in FAMILIES[chosen].template)
     return Description(
-        name=chosen,
+        name=name or chosen,
         source_format="gpt2",
         source_digest=digest_of([vocab_digest, merges_digest]),
         reference="tokenizers",
