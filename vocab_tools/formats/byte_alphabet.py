@@ -12,24 +12,15 @@ _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 
 
 def _characters() -> str:
-    code_points = dict.fromkeys(range(256), -1)
-    following = 0x100
-    for byte in code_points:
-        if byte in _PRINTABLE:
-            code_points[byte] = byte
-        else:
-            code_points[byte] = following
-            following += 1
-    return "".join(map(chr, code_points.values()))
+    following = iter(range(0x100, 0x200))
+    return "".join(chr(byte if byte in _PRINTABLE else next(following)) for byte in range(256))
 
 
 #: Character of each byte: ``BYTE_CHARACTERS[byte]``.
 BYTE_CHARACTERS = _characters()
 _CHARACTER_SET = frozenset(BYTE_CHARACTERS)
 #: To Latin-1; the characters below U+0100 that are no letters of the alphabet go where Latin-1 cannot follow.
-_TO_LATIN = {code_point: 0xFFFF for code_point in range(256)} | {
-    ord(character): byte for byte, character in enumerate(BYTE_CHARACTERS)
-}
+_TO_LATIN = dict.fromkeys(range(256), 0xFFFF) | {ord(character): byte for byte, character in enumerate(BYTE_CHARACTERS)}
 _FROM_LATIN = dict(enumerate(BYTE_CHARACTERS))
 
 

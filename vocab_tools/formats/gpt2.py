@@ -30,9 +30,7 @@ class _Family(NamedTuple):
 FAMILIES = {
     "gpt2": _Family(("<|endoftext|>",), frozenset(), (), False),
     # RobertaProcessing trims spans itself; "<mask>" takes the space before it.
-    "roberta": _Family(
-        ("<s>", "<pad>", "</s>", "<unk>", "<mask>"), frozenset({"<mask>"}), ("<s>", None, "</s>"), True
-    ),
+    "roberta": _Family(("<s>", "<pad>", "</s>", "<unk>", "<mask>"), frozenset({"<mask>"}), ("<s>", None, "</s>"), True),
 }
 
 

@@ -1,4 +1,4 @@
-"""Rank files that are recognised by their sha256: a ``.tiktoken`` file holds neither its pattern nor its special tokens.
+"""Rank files that are recognised by their sha256: a ``.tiktoken`` file has neither its pattern nor special tokens.
 
 Digests, patterns and special tokens are those that tiktoken itself states (``tiktoken_ext.openai_public``).
 """

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from numba_nlp.errors import SourceFormatError
-from vocab_tools.formats.regexes import PatternChoice, choose_pattern, pattern_names
 from vocab_tools.formats.description import (
     KIND_ABSENT,
     KIND_BYTE,
@@ -28,6 +27,7 @@ from vocab_tools.formats.description import (
 from vocab_tools.formats.known_encodings import KNOWN_ENCODINGS, KnownEncoding
 from vocab_tools.formats.piece_table import quote
 from vocab_tools.formats.reading import read_source
+from vocab_tools.formats.regexes import PatternChoice, choose_pattern, pattern_names
 
 __all__ = ["read"]
 

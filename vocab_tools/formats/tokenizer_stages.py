@@ -104,10 +104,12 @@ class Stage:
     @property
     def kind(self) -> str:
         """The ``type`` of a stage."""
-        return self.need("type").expect(str, "the name of a stage")
+        name: str = self.need("type").expect(str, "the name of a stage")
+        return name
 
     @property
     def shown(self) -> str:
+        """The value as JSON, cut where it is long."""
         text = json.dumps(self.value, ensure_ascii=False)
         return text if len(text) <= 120 else f"{text[:117]}..."
 
@@ -132,9 +134,7 @@ def read_normalizer(stage: Stage) -> None:
     stage.refuse(f"the normalizer {stage.kind!r} is not supported by this version, which takes text as it is")
 
 
-def read_pre_tokenizer(
-    stage: Stage, recognise: Callable[[list[str]], PatternChoice | None]
-) -> PreTokenizing:
+def read_pre_tokenizer(stage: Stage, recognise: Callable[[list[str]], PatternChoice | None]) -> PreTokenizing:
     """Read ``ByteLevel``, or a sequence of ``Split`` by regular expressions that ends in ``ByteLevel``.
 
     Parameters
@@ -162,9 +162,7 @@ def read_pre_tokenizer(
     regexes = [_read_split(split) for split in splits]
     options = _byte_level_options(last)
     if options["use_regex"]:
-        last.below("use_regex").refuse("a second cut by the ByteLevel pattern after a Split is not supported") if (
-            "use_regex" in last.value
-        ) else last.refuse("a second cut by the ByteLevel pattern (use_regex is true by default) is not supported")
+        last.refuse("a second cut by the ByteLevel pattern (use_regex, true by default) after a Split is not supported")
     if options["add_prefix_space"]:
         last.refuse("add_prefix_space after a Split puts a space before every part, which is not supported")
     choice = recognise(regexes)
@@ -176,8 +174,8 @@ def read_pre_tokenizer(
 def _read_byte_level(stage: Stage) -> PreTokenizing:
     options = _byte_level_options(stage)
     if not options["use_regex"]:
-        stage.refuse("ByteLevel with use_regex=false and no Split before it (the whole text as one pre-token) is not "
-                     "supported")  # fmt: skip
+        stage.refuse("ByteLevel with use_regex=false and no Split before it takes the whole text as one piece, which "
+                     "is not supported")  # fmt: skip
     return PreTokenizing(PatternChoice("gpt2", BYTE_LEVEL_REGEX), options["add_prefix_space"])
 
 
@@ -200,7 +198,8 @@ def _read_split(stage: Stage) -> str:
     pattern = stage.need("pattern")
     if set(pattern.expect(dict, "an object")) != {"Regex"}:
         pattern.refuse("only Split by a regular expression ('Regex') is supported")
-    return pattern.below("Regex").expect(str, "a regular expression")
+    regex: str = pattern.below("Regex").expect(str, "a regular expression")
+    return regex
 
 
 def read_decoder(stage: Stage) -> None:

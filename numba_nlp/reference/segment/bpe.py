@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 
 def merge_bytes(piece: bytes, merges: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
@@ -21,11 +22,7 @@ def merge_bytes(piece: bytes, merges: Mapping[tuple[int, int], tuple[int, int]])
     """
     symbols = list(piece)
     while True:
-        candidates = [
-            (merges[pair][0], position)
-            for position, pair in enumerate(zip(symbols, symbols[1:], strict=False))
-            if pair in merges
-        ]
+        candidates = [(merges[pair][0], position) for position, pair in enumerate(pairwise(symbols)) if pair in merges]
         if not candidates:
             return symbols
         _, position = min(candidates)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from numba_nlp.reference.segment.bpe import merge_bytes
 
 
-def merge_alone(
-    symbols: list[int], merges: Mapping[tuple[int, int], tuple[int, int]], enough: int
-) -> list[int]:
+def merge_alone(symbols: list[int], merges: Mapping[tuple[int, int], tuple[int, int]], enough: int) -> list[int]:
     """Merge a row of symbols until nothing merges, or until only ``enough`` of them are left.
 
     Parameters
@@ -55,7 +54,7 @@ def derive_merges(ranks: Mapping[bytes, int]) -> dict[bytes, tuple[bytes, bytes]
 def _last_pair(piece: bytes, ranks: Mapping[bytes, int]) -> tuple[bytes, bytes] | None:
     parts = [piece[i : i + 1] for i in range(len(piece))]
     while True:
-        joined = [left + right for left, right in zip(parts, parts[1:], strict=False)]
+        joined = [left + right for left, right in pairwise(parts)]
         known = [whole for whole in joined if whole in ranks]
         if not known:
             return None
@@ -88,4 +87,6 @@ def count_unreached(
     -------
     int
     """
-    return sum([symbol_ids[symbol] for symbol in merge_bytes(piece, merges)] != [number] for piece, number in pieces.items())
+    return sum(
+        [symbol_ids[symbol] for symbol in merge_bytes(piece, merges)] != [number] for piece, number in pieces.items()
+    )
