@@ -92,7 +92,7 @@ class Description:
     add_prefix_space : bool
         A space is put before every stretch of text between added tokens that does not start with a space (U+0020).
     trim_offsets : bool
-        Spans leave out the white space at the ends of a token.
+        Spans leave out the spaces (U+0020) at the ends of a token.
     trim_keeps_prefix_space : bool
         With ``trim_offsets``: one leading space of a token at the start of the text counts as the one that
         ``add_prefix_space`` put there, and is not trimmed.

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from numba_nlp.errors import SourceFormatError
+from vocab_tools.compiler.patterns import BYTE_LEVEL_REGEX
 from vocab_tools.formats.description import MAX_IDS, TEXT_PLACE, AddedToken, Description
 from vocab_tools.formats.piece_table import Place, check_ids, lay_out, merge_ids, quote
 from vocab_tools.formats.reading import digest_of, parse_json, read_text, split_lines
-from vocab_tools.formats.regexes import BYTE_LEVEL_REGEX
 
 __all__ = ["FAMILIES", "read"]
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from numba_nlp.errors import SourceFormatError
+from vocab_tools.compiler.patterns import PatternChoice, choose_pattern, pattern_names
 from vocab_tools.formats.description import (
     KIND_ABSENT,
     KIND_BYTE,
@@ -27,7 +28,6 @@ from vocab_tools.formats.description import (
 from vocab_tools.formats.known_encodings import KNOWN_ENCODINGS, KnownEncoding
 from vocab_tools.formats.piece_table import quote
 from vocab_tools.formats.reading import read_source
-from vocab_tools.formats.regexes import PatternChoice, choose_pattern, pattern_names
 
 __all__ = ["read"]
 
@@ -117,6 +117,11 @@ def _choose_pattern(path: Path, known: KnownEncoding | None, pattern: str | None
                 f"one of {', '.join(pattern_names())}, or a regular expression (and special_tokens={{text: id}})"
             )
         pattern = known.pattern
+    elif pattern.isidentifier() and pattern not in pattern_names():
+        # As a regular expression a bare word would match that word only: a mistyped name.
+        raise SourceFormatError(
+            f"pattern={pattern!r} is no known pattern; pass one of {', '.join(pattern_names())}, or a regular expression"
+        )
     return choose_pattern(pattern, "tiktoken")
 
 
@@ -156,10 +161,9 @@ def _parse(path: Path, content: bytes) -> dict[bytes, int]:
             )
     missing = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if missing:
-        shown = ", ".join(f"0x{byte:02x}" for byte in missing[:_SHOWN])
+        shown = ", ".join(f"0x{byte:02x}" for byte in missing[:_SHOWN]) + (", ..." if len(missing) > _SHOWN else "")
         raise SourceFormatError(
-            f"{path}: {len(missing)} of the 256 bytes have no piece: {shown}{', ...' if len(missing) > _SHOWN else ''}; "
-            "is the file complete, and a rank file?"
+            f"{path}: {len(missing)} of the 256 bytes have no piece: {shown}; is the file complete, and a rank file?"
         )
     return ranks
 

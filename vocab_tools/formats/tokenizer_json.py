@@ -83,7 +83,7 @@ def read(
         if stage(key).value is not None and key not in ignore:
             stage(key).refuse(f"{key} set inside the file is not applied", f'pass ignore=("{key}",) to leave it out')
     read_normalizer(stage("normalizer"))
-    cutting = read_pre_tokenizer(stage("pre_tokenizer"), _recognise)
+    cutting = read_pre_tokenizer(stage("pre_tokenizer"))
     read_decoder(stage("decoder"))
     post = read_post_processor(stage("post_processor"))
 
@@ -208,9 +208,3 @@ def _refuse_whole_single_words(added: Sequence[AddedToken], vocab: dict[str, int
                 "model as well, is not supported",
                 "set one of the two to false",
             )
-
-
-def _recognise(regexes: list[str]) -> Any:
-    from vocab_tools.formats.regexes import PatternChoice
-
-    return PatternChoice("regex", regexes[0]) if len(regexes) == 1 else None

@@ -7,12 +7,11 @@ way out. What each option does was found out by experiment on the ``tokenizers``
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
+from vocab_tools.compiler.patterns import BYTE_LEVEL_REGEX, PatternChoice, recognise_splits
 from vocab_tools.formats.description import TEXT_PLACE
-from vocab_tools.formats.regexes import BYTE_LEVEL_REGEX, PatternChoice
 
 __all__ = [
     "PostProcessing",
@@ -24,7 +23,7 @@ __all__ = [
     "read_pre_tokenizer",
 ]
 
-_BYTE_LEVEL_OPTIONS = {"add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+_BYTE_LEVEL_OPTIONS = ("add_prefix_space", "trim_offsets", "use_regex")
 
 
 class PreTokenizing(NamedTuple):
@@ -83,12 +82,12 @@ class Stage:
             raise SourceFormatError(f"{self}: the field {key!r} is missing")
         return self.below(key)
 
-    def options(self, defaults: Mapping[str, bool]) -> dict[str, bool]:
-        """Boolean options, with the reference's defaults for those that are absent."""
-        return {
-            key: self.below(key).expect(bool, "true or false") if key in self.value else default
-            for key, default in defaults.items()
-        }
+    def option(self, key: str, default: bool | None = None) -> bool:
+        """A boolean option; without a default it must be there, as the reference demands."""
+        if default is not None and key not in self.value:
+            return default
+        chosen: bool = self.need(key).expect(bool, "true or false")
+        return chosen
 
     def only(self, *known: str) -> None:
         """Refuse fields that are not known: they may change what the tokenizer does."""
@@ -134,14 +133,8 @@ def read_normalizer(stage: Stage) -> None:
     stage.refuse(f"the normalizer {stage.kind!r} is not supported by this version, which takes text as it is")
 
 
-def read_pre_tokenizer(stage: Stage, recognise: Callable[[list[str]], PatternChoice | None]) -> PreTokenizing:
+def read_pre_tokenizer(stage: Stage) -> PreTokenizing:
     """Read ``ByteLevel``, or a sequence of ``Split`` by regular expressions that ends in ``ByteLevel``.
-
-    Parameters
-    ----------
-    stage : Stage
-    recognise : callable
-        Takes the regular expressions of the splits, in order, and gives the pattern that does all of them, or None.
 
     Raises
     ------
@@ -165,7 +158,7 @@ def read_pre_tokenizer(stage: Stage, recognise: Callable[[list[str]], PatternCho
         last.refuse("a second cut by the ByteLevel pattern (use_regex, true by default) after a Split is not supported")
     if options["add_prefix_space"]:
         last.refuse("add_prefix_space after a Split puts a space before every part, which is not supported")
-    choice = recognise(regexes)
+    choice = recognise_splits(regexes, "tokenizers")
     if choice is None:
         stage.refuse("this sequence of splits is not known to this version, which runs one unknown pattern at most")
     return PreTokenizing(choice, add_prefix_space=False)
@@ -179,12 +172,20 @@ def _read_byte_level(stage: Stage) -> PreTokenizing:
     return PreTokenizing(PatternChoice("gpt2", BYTE_LEVEL_REGEX), options["add_prefix_space"])
 
 
+def _checked_byte_level(stage: Stage) -> dict[str, bool]:
+    stage.only("type", *_BYTE_LEVEL_OPTIONS)
+    return {
+        "add_prefix_space": stage.option("add_prefix_space"),
+        "trim_offsets": stage.option("trim_offsets"),
+        "use_regex": stage.option("use_regex", default=True),  # older files do not have it
+    }
+
+
 def _byte_level_options(stage: Stage) -> dict[str, bool]:
     if stage.kind != "ByteLevel":
         stage.refuse(f"the pre-tokenizer {stage.kind!r} is not supported here; this version knows ByteLevel, and Split "
                      "by regular expressions before it")  # fmt: skip
-    stage.only("type", *_BYTE_LEVEL_OPTIONS)
-    return stage.options(_BYTE_LEVEL_OPTIONS)
+    return _checked_byte_level(stage)
 
 
 def _read_split(stage: Stage) -> str:
@@ -222,8 +223,7 @@ def read_decoder(stage: Stage) -> None:
         return read_decoder(inner[0])
     if stage.kind != "ByteLevel":
         stage.refuse(f"the decoder {stage.kind!r} is not supported, only ByteLevel is")
-    stage.only("type", *_BYTE_LEVEL_OPTIONS)
-    stage.options(_BYTE_LEVEL_OPTIONS)
+    _checked_byte_level(stage)
     return None
 
 
@@ -260,21 +260,21 @@ def read_post_processor(stage: Stage) -> PostProcessing:
     return readers[stage.kind](stage)
 
 
-def _trimming(options: Mapping[str, bool]) -> PostProcessing:
-    trims = options["trim_offsets"]
-    return PostProcessing(trim_offsets=trims, trim_keeps_prefix_space=trims and options["add_prefix_space"])
+def _trimming(trim_offsets: bool, add_prefix_space: bool) -> PostProcessing:
+    return PostProcessing(trim_offsets=trim_offsets, trim_keeps_prefix_space=trim_offsets and add_prefix_space)
 
 
 def _byte_level_post(stage: Stage) -> PostProcessing:
-    stage.only("type", *_BYTE_LEVEL_OPTIONS)
-    return _trimming(stage.options(_BYTE_LEVEL_OPTIONS))
+    options = _checked_byte_level(stage)
+    return _trimming(options["trim_offsets"], options["add_prefix_space"])
 
 
 def _roberta_post(stage: Stage) -> PostProcessing:
     stage.only("type", "sep", "cls", "trim_offsets", "add_prefix_space")
     first, last = (_named_id(stage.need(key)) for key in ("cls", "sep"))
-    options = stage.options({"trim_offsets": True, "add_prefix_space": True})
-    return _trimming(options)._replace(template_single=(first, TEXT_PLACE, last))
+    # Without these two tokenizers takes the stage for another one, which never trims: they must be there.
+    trimming = _trimming(stage.option("trim_offsets"), stage.option("add_prefix_space"))
+    return trimming._replace(template_single=(first, TEXT_PLACE, last))
 
 
 def _named_id(stage: Stage) -> int:

@@ -1,0 +1,4 @@
+# The public surface: read by type checkers, and by lazy_loader, which imports a name from here on first use.
+from .compiler import compile as compile
+
+__all__ = ["compile"]
