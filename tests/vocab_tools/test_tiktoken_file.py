@@ -110,7 +110,7 @@ def test_pattern_must_be_given_for_unknown_files(tmp_path):
     path = write_ranks(tmp_path / "toy.tiktoken", BYTES)
     with pytest.raises(SourceFormatError, match=r"pass pattern= with one of gpt2, cl100k, .*special_tokens"):
         tiktoken_file.read(path)
-    with pytest.raises(SourceFormatError, match="pattern='cl200k' is no known pattern; pass one of gpt2, cl100k"):
+    with pytest.raises(SourceFormatError, match="pattern='cl200k' is not known; pass one of gpt2, cl100k"):
         tiktoken_file.read(path, pattern="cl200k")
     with pytest.raises(UnsupportedFeatureError, match="deepseek_v3"):
         tiktoken_file.read(path, pattern="deepseek_v3")

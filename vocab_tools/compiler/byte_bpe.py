@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._vocabulary_schema import FORMAT_VERSION
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.kernels.segment.derive import count_unreached, derive_merges
 from numba_nlp.kernels.tables.hashing import EMPTY, fill_merge_slots, fill_piece_lookup
 from vocab_tools.compiler.classes import class_tables
 from vocab_tools.formats.description import KIND_BYTE, KIND_NORMAL, AddedToken, Description
 
-__all__ = ["FORMAT_VERSION", "MAX_PIECE_BYTES", "build_arrays"]
+__all__ = ["MAX_PIECE_BYTES", "build_arrays"]
 
-FORMAT_VERSION = 1
 ALGORITHM = "byte_bpe"
 N_BASE = 256
 #: A merge slot gives a symbol 20 bits, and all ones mean an empty slot.

@@ -120,7 +120,7 @@ def _choose_pattern(path: Path, known: KnownEncoding | None, pattern: str | None
     elif pattern.isidentifier() and pattern not in pattern_names():
         # As a regular expression a bare word would match that word only: a mistyped name.
         raise SourceFormatError(
-            f"pattern={pattern!r} is no known pattern; pass one of {', '.join(pattern_names())}, or a regular expression"
+            f"pattern={pattern!r} is not known; pass one of {', '.join(pattern_names())}, or a regular expression"
         )
     return choose_pattern(pattern, "tiktoken")
 
