@@ -129,10 +129,10 @@ def test_inspect_shows_what_the_file_holds(tmp_path):
 
 def test_inspect_says_when_a_regular_expression_runs(tmp_path):
     output = tmp_path / "out.safetensors"
-    vocab_tools.compile(write_ranks(tmp_path / "toy.tiktoken", BYTES), pattern=r"\w+|\W").save(output)
+    vocab_tools.compile(write_ranks(tmp_path / "toy.tiktoken", BYTES), pattern=r"\p{L}+|\P{L}").save(output)
     result = run("inspect", output)
     assert "regex, runs as a regular expression (slower)" in result.stdout
-    assert r"\w+|\W" in result.stdout
+    assert r"\p{L}+|\P{L}" in result.stdout
 
 
 def test_bugs_keep_their_traceback(tmp_path, monkeypatch):

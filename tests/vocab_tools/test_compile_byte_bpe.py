@@ -161,6 +161,14 @@ def test_sizes_are_limited(tmp_path, monkeypatch):
         from_ranks(tmp_path, b"abcd")
 
 
+@pytest.mark.parametrize("pattern", ["(a", r"(a)\1", r"(?<=\p{Nope})a"])
+def test_a_pattern_that_cannot_run_is_refused_while_compiling(tmp_path, pattern):
+    ranks = write_ranks(tmp_path / "toy.tiktoken", BYTES)
+    with pytest.raises(UnsupportedFeatureError, match="pattern"):
+        vocab_tools.compile(ranks, pattern=pattern)
+    assert vocab_tools.compile(ranks, pattern=r"\p{L}+|\P{L}").metadata["pattern"] == "regex"
+
+
 def test_compiling_twice_gives_the_same_digest(tmp_path):
     path = write_json(tmp_path / "toy.json", tokenizer_file(vocabulary("th"), ["t h"]))
     assert vocab_tools.compile(path) == vocab_tools.compile(path)

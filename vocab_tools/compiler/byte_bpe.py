@@ -14,6 +14,7 @@ from numba_nlp._vocabulary_schema import FORMAT_VERSION
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.kernels.segment.derive import count_unreached, derive_merges
 from numba_nlp.kernels.tables.hashing import EMPTY, fill_merge_slots, fill_piece_lookup
+from numba_nlp.regex_split import RegexSplitter
 from vocab_tools.compiler.classes import class_tables
 from vocab_tools.formats.description import KIND_BYTE, KIND_NORMAL, AddedToken, Description
 
@@ -63,7 +64,7 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
     SourceFormatError
         A piece longer than ``MAX_PIECE_BYTES``.
     UnsupportedFeatureError
-        More pieces than the merge table can number.
+        More pieces than the merge table can number, or a pattern that cannot be reproduced exactly.
     """
     _check_sizes(description)
     model = _flatten([piece or b"" for piece in description.pieces])
@@ -96,6 +97,9 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
         )  # fmt: skip
 
     classes = class_tables(description.reference)
+    if description.pattern == "regex":
+        # Refuses what cannot be reproduced exactly now, not when the first text comes.
+        RegexSplitter(description.pattern_regex, classes.class_index, classes.class_blocks, description.reference)
     arrays: dict[str, NDArray[Any]] = {
         "piece_bytes": decoded.data,
         "piece_offsets": decoded.offsets,
