@@ -1,0 +1,120 @@
+"""The sub-commands of ``vocab-tools``; this module needs typer (extra ``cli``).
+
+Exit codes: 0 done, 1 the source or the file is at fault, 2 the command line is.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from numba_nlp.errors import NumbaNlpError
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="vocab-tools",
+    help="Compile and inspect vocabularies.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+@app.command("compile")
+def compile_command(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="SOURCE...", help="A tokenizer.json, a .tiktoken file, or vocab.json and merges.txt."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The compiled file to write (.safetensors).")],
+    family: Annotated[
+        str | None, typer.Option(help="gpt2 or roberta; for vocab.json and merges.txt that do not tell.")
+    ] = None,
+    pattern: Annotated[
+        str | None, typer.Option(help="Pre-token pattern by name or as a regular expression; for .tiktoken files.")
+    ] = None,
+    special_token: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT=ID", help="A special token of a .tiktoken file; may be repeated."),
+    ] = None,
+    special: Annotated[str | None, typer.Option(help="Special tokens in the text: raise, match or plain.")] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(help="Setting of a tokenizer.json to leave out: truncation or padding; may be repeated."),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the vocabulary.")] = None,
+    allow_gaps: Annotated[bool, typer.Option("--allow-gaps", help="Accept ids that no piece has.")] = False,
+) -> None:
+    """Compile a vocabulary source to one file that loads in milliseconds."""
+    if any(output.exists() and source.exists() and output.samefile(source) for source in sources):
+        raise typer.BadParameter(f"{output} is one of the sources and would be overwritten", param_hint="--output")
+    special_tokens = _parse_special_tokens(special_token) if special_token else None
+    with _errors_in_one_line():
+        from vocab_tools.compiler.api import compile as compile_source
+
+        started = time.perf_counter()
+        vocabulary = compile_source(
+            sources,
+            family=family,
+            pattern=pattern,
+            special_tokens=special_tokens,
+            special=special,
+            ignore=ignore,
+            name=name,
+            allow_gaps=allow_gaps,
+        )
+        vocabulary.save(output)
+        seconds = time.perf_counter() - started
+        typer.echo(
+            f"{vocabulary.metadata['name']}: {vocabulary.size} ids, {vocabulary['merge_symbols'].size} merges -> "
+            f"{output} ({output.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s)"
+        )
+
+
+@app.command("inspect")
+def inspect_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A compiled vocabulary (.safetensors).")],
+    longest: Annotated[int, typer.Option(min=0, help="How many of the longest pieces to show.")] = 8,
+) -> None:
+    """Show what a compiled vocabulary holds."""
+    with _errors_in_one_line():
+        from rich.console import Console
+
+        from numba_nlp.vocabulary import Vocabulary
+        from vocab_tools.inspecting import tables
+
+        vocabulary = Vocabulary.load(file)
+        # Piped output keeps digests and pieces on one line.
+        console = Console() if sys.stdout.isatty() else Console(width=160)
+        for table in tables(vocabulary, longest):
+            console.print(table)
+
+
+def _parse_special_tokens(entries: list[str]) -> dict[str, int]:
+    tokens: dict[str, int] = {}
+    for entry in entries:
+        text, equals, number = entry.rpartition("=")
+        if not equals or not text or not number.isascii() or not number.isdigit():
+            raise typer.BadParameter(f"expected TEXT=ID, got {entry!r}", param_hint="--special-token")
+        if text in tokens:
+            raise typer.BadParameter(f"{text!r} is given twice", param_hint="--special-token")
+        tokens[text] = int(number)
+    return tokens
+
+
+@contextmanager
+def _errors_in_one_line() -> Iterator[None]:
+    """Turn what a user can mend into one line on stderr and exit code 1; bugs keep their traceback."""
+    try:
+        yield
+    except (NumbaNlpError, OSError) as error:
+        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
+        raise typer.Exit(1) from error

@@ -1,0 +1,5 @@
+# The public surface: read by type checkers, and by lazy_loader, which imports a name from here on first use.
+from .api import compile as compile
+from .api import describe_source as describe_source
+
+__all__ = ["compile", "describe_source"]

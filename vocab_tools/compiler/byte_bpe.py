@@ -1,0 +1,235 @@
+"""From the description of a byte-level BPE vocabulary to the flat arrays that the kernels read.
+
+The arrays and the metadata are those of ``docs/data_contracts.md``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp._vocabulary_schema import FORMAT_VERSION
+from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
+from numba_nlp.kernels.segment.derive import count_unreached, derive_merges
+from numba_nlp.kernels.tables.hashing import EMPTY, fill_merge_slots, fill_piece_lookup
+from numba_nlp.regex_split import RegexSplitter
+from vocab_tools.compiler.classes import class_tables
+from vocab_tools.formats.description import KIND_BYTE, KIND_NORMAL, AddedToken, Description
+
+__all__ = ["MAX_PIECE_BYTES", "build_arrays"]
+
+ALGORITHM = "byte_bpe"
+N_BASE = 256
+#: A merge slot gives a symbol 20 bits, and all ones mean an empty slot.
+MAX_SYMBOLS = (1 << 20) - 1
+#: Pieces are merged alone in quadratic time while compiling; the longest ones in use have a few hundred bytes.
+MAX_PIECE_BYTES = 1 << 14
+
+
+class _Pieces(NamedTuple):
+    """Byte strings by id, one after the other; the model's side of them, or the decoder's."""
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+
+class _Merges(NamedTuple):
+    """Merges over symbols, in order of rank."""
+
+    lefts: NDArray[np.int32]
+    rights: NDArray[np.int32]
+    products: NDArray[np.int32]
+    symbol_ids: NDArray[np.int32]
+    unique_products: bool
+
+
+def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Compile a description.
+
+    Parameters
+    ----------
+    description : Description
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+        One-dimensional, C-contiguous, as ``docs/data_contracts.md`` lists them.
+    metadata : dict
+        JSON values; without ``payload_digest``, which belongs to the file.
+
+    Raises
+    ------
+    SourceFormatError
+        A piece longer than ``MAX_PIECE_BYTES``.
+    UnsupportedFeatureError
+        More pieces than the merge table can number, or a pattern that cannot be reproduced exactly.
+    """
+    _check_sizes(description)
+    model = _flatten([piece or b"" for piece in description.pieces])
+    decoded = _flatten(description.decoded)
+    byte_ids = _byte_ids(description.pieces)
+    if description.merges is None:
+        pairs = _derive(description, model, byte_ids)
+        may_skip_merging = True
+    else:
+        pairs = description.merges
+        may_skip_merging = description.ignore_merges
+    merges = _number_symbols(pairs, byte_ids)
+
+    slots = np.full(_table_size(merges.lefts.size), EMPTY, dtype=np.uint64)
+    fill_merge_slots(merges.lefts, merges.rights, slots)
+    byte_symbols = np.arange(N_BASE, dtype=np.int32)
+    model_pieces = _model_pieces(description)
+    lookup = np.full(_table_size(model_pieces.size), -1, dtype=np.int32)
+    fill_piece_lookup(model.data, model.offsets, model_pieces, lookup)
+    unreached = 0
+    if may_skip_merging:
+        longest = int(np.diff(model.offsets).max())
+        symbols, numbers = np.empty(longest, dtype=np.int32), np.empty(longest, dtype=np.int32)
+        reached = np.empty(model_pieces.size, dtype=np.uint8)
+        unreached = int(
+            count_unreached(
+                slots, merges.products, byte_symbols, merges.symbol_ids, model.data, model.offsets, model_pieces,
+                symbols, numbers, reached,
+            )
+        )  # fmt: skip
+
+    classes = class_tables(description.reference)
+    if description.pattern == "regex":
+        # Refuses what cannot be reproduced exactly now, not when the first text comes.
+        RegexSplitter(description.pattern_regex, classes.class_index, classes.class_blocks, description.reference)
+    arrays: dict[str, NDArray[Any]] = {
+        "piece_bytes": decoded.data,
+        "piece_offsets": decoded.offsets,
+        "piece_kinds": description.kinds,
+        "piece_lookup": lookup,
+        "byte_symbols": byte_symbols,
+        "symbol_ids": merges.symbol_ids,
+        "pair_merges": _pair_table(merges),
+        "merge_slots": slots,
+        "merge_symbols": merges.products,
+        "class_index": classes.class_index,
+        "class_blocks": classes.class_blocks,
+        **_special_arrays(description.added_tokens),
+        "template_single": np.array(description.template_single, dtype=np.int32),
+    }
+    metadata: dict[str, Any] = {
+        "format_version": FORMAT_VERSION,
+        "algorithm": ALGORITHM,
+        "name": description.name,
+        "source_format": description.source_format,
+        "source_digest": description.source_digest,
+        "reference": description.reference,
+        "pattern": description.pattern,
+        "pattern_regex": description.pattern_regex,
+        "unicode_version": classes.unicode_version,
+        "add_prefix_space": description.add_prefix_space,
+        "trim_offsets": description.trim_offsets,
+        "trim_keeps_prefix_space": description.trim_keeps_prefix_space,
+        "whole_pieces": unreached > 0,
+        "unique_products": merges.unique_products,
+        "special_policy": description.special_policy,
+    }
+    return arrays, metadata
+
+
+def _check_sizes(description: Description) -> None:
+    for number, piece in enumerate(description.pieces):
+        if piece is not None and len(piece) > MAX_PIECE_BYTES:
+            raise SourceFormatError(
+                f"{description.name}: the piece with id {number} has {len(piece)} bytes, more than the "
+                f"{MAX_PIECE_BYTES} that a piece may have; is the file a vocabulary?"
+            )
+    if len(description.pieces) > MAX_SYMBOLS:
+        raise UnsupportedFeatureError(
+            f"{description.name}: {len(description.pieces)} ids, more than the {MAX_SYMBOLS} that a byte-level BPE "
+            "vocabulary may have; compile a smaller one"
+        )
+
+
+def _flatten(strings: list[bytes]) -> _Pieces:
+    offsets = np.zeros(len(strings) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, strings), dtype=np.int64, count=len(strings)), out=offsets[1:])
+    return _Pieces(np.frombuffer(b"".join(strings), dtype=np.uint8), offsets)
+
+
+def _table_size(entries: int) -> int:
+    """Smallest power of two that is at most half full, and never without an empty slot."""
+    return 1 << max(1, (2 * entries - 1).bit_length())
+
+
+def _byte_ids(pieces: list[bytes | None]) -> NDArray[np.int32]:
+    byte_ids = np.full(N_BASE, -1, dtype=np.int32)
+    for number, piece in enumerate(pieces):
+        if piece is not None and len(piece) == 1:
+            byte_ids[piece[0]] = number
+    return byte_ids
+
+
+def _model_pieces(description: Description) -> NDArray[np.int32]:
+    """Ids of the pieces that only the model gives, never the matching of added tokens."""
+    of_model = np.fromiter((piece is not None for piece in description.pieces), dtype=bool)
+    of_model &= (description.kinds == KIND_NORMAL) | (description.kinds == KIND_BYTE)
+    return np.flatnonzero(of_model).astype(np.int32)
+
+
+def _derive(description: Description, model: _Pieces, byte_ids: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Merges of a rank file, in order of rank; see :func:`numba_nlp.kernels.segment.derive.derive_merges`."""
+    lengths = np.diff(model.offsets)
+    merged = np.flatnonzero(lengths > 1).astype(np.int32)
+    places = np.full(lengths.size, -1, dtype=np.int32)
+    places[merged] = np.arange(merged.size, dtype=np.int32)
+    by_length = merged[np.argsort(lengths[merged], kind="stable")]
+    longest = int(lengths.max())
+    symbols, numbers = np.empty(longest, dtype=np.int32), np.empty(longest, dtype=np.int32)
+    lefts, rights = np.empty(merged.size, dtype=np.int32), np.empty(merged.size, dtype=np.int32)
+    slots = np.full(_table_size(merged.size), EMPTY, dtype=np.uint64)
+    derive_merges(
+        model.data, model.offsets, by_length, byte_ids, places, merged, slots, symbols, numbers, lefts, rights
+    )
+    made = lefts >= 0
+    return np.stack([lefts[made], rights[made], merged[made]], axis=1)
+
+
+def _number_symbols(pairs: NDArray[np.int32], byte_ids: NDArray[np.int32]) -> _Merges:
+    """Number the symbols: the 256 bytes by value, then the products in the order of their first merge.
+
+    Parts that are neither (no merge makes them, so their merges never happen) come last.
+    """
+    products, first = np.unique(pairs[:, 2], return_index=True)
+    made = np.concatenate([byte_ids, products[np.argsort(first)]]).astype(np.int32)
+    symbol_ids = np.concatenate([made, np.setdiff1d(pairs[:, :2], made)]).astype(np.int32)
+    symbols = np.full(int(symbol_ids.max()) + 1, -1, dtype=np.int32)
+    symbols[symbol_ids] = np.arange(symbol_ids.size, dtype=np.int32)
+    return _Merges(
+        np.ascontiguousarray(symbols[pairs[:, 0]]),
+        np.ascontiguousarray(symbols[pairs[:, 1]]),
+        np.ascontiguousarray(symbols[pairs[:, 2]]),
+        symbol_ids,
+        unique_products=products.size == len(pairs),
+    )
+
+
+def _pair_table(merges: _Merges) -> NDArray[np.int32]:
+    """Merge number of each pair of bytes (base symbols are the bytes' values)."""
+    table = np.full(N_BASE * N_BASE, -1, dtype=np.int32)
+    both = np.flatnonzero((merges.lefts < N_BASE) & (merges.rights < N_BASE))
+    table[merges.lefts[both] << 8 | merges.rights[both]] = both
+    return table
+
+
+def _special_arrays(added_tokens: tuple[AddedToken, ...]) -> dict[str, NDArray[Any]]:
+    ordered = sorted(added_tokens, key=lambda token: token.content.encode())
+    contents = _flatten([token.content.encode() for token in ordered])
+    flags = [
+        token.special | token.lstrip << 1 | token.rstrip << 2 | token.single_word << 3 | token.normalized << 4
+        for token in ordered
+    ]
+    return {
+        "special_bytes": contents.data,
+        "special_offsets": contents.offsets,
+        "special_ids": np.array([token.id for token in ordered], dtype=np.int32),
+        "special_flags": np.array(flags, dtype=np.uint8),
+    }

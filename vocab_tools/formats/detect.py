@@ -1,0 +1,113 @@
+"""What kind of source a path is: told from the content, with the name as a second witness."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
+
+__all__ = ["SUPPORTED", "Source", "detect"]
+
+SUPPORTED = "a tokenizer.json, a pair of vocab.json and merges.txt, or a .tiktoken rank file"
+_HEAD_BYTES = 4096
+_RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2}[ \t]+[0-9]+[ \t]*(?:\r?\n|$)")
+_FLAT_JSON = re.compile(rb'\s*\{\s*(?:\}|"(?:[^"\\]|\\.)*"\s*:\s*-?[0-9])')
+#: Names of formats that later versions read, so that the refusal can say what the file is.
+_KNOWN_BY_NAME = {
+    ".model": "a sentencepiece model",
+    ".spm": "a sentencepiece model",
+    ".safetensors": "a compiled vocabulary (load it with numba_nlp.load_tokenizer) or the weights of a model",
+    ".vocab": "the text form of a sentencepiece vocabulary",
+    ".gz": "a compressed file (unpack it first)",
+    ".txt": "a word list such as BERT's vocab.txt, or a merges.txt without its vocab.json",
+    ".bpe": "a merge list without its vocab.json, or subword-nmt codes",
+    ".codes": "subword-nmt codes",
+}
+
+
+class Source(NamedTuple):
+    """A source whose format is known.
+
+    Attributes
+    ----------
+    format : {"tokenizer.json", "gpt2", "tiktoken"}
+    paths : tuple of Path
+        The file; for "gpt2" the pieces first, then the merges.
+    """
+
+    format: str
+    paths: tuple[Path, ...]
+
+
+def detect(source: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Source:
+    """Tell the format of a source.
+
+    Parameters
+    ----------
+    source : path-like or iterable of path-like
+        One file, or ``vocab.json`` and ``merges.txt`` in any order.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    SourceFormatError
+        A path does not exist or is a folder, or the paths do not belong together.
+    UnsupportedFeatureError
+        A format that this version does not read; the message says which it reads.
+    """
+    paths = (Path(source),) if isinstance(source, str | PathLike) else tuple(map(Path, source))
+    for path in paths:
+        if not path.is_file():
+            raise SourceFormatError(_no_file(path))
+    if len(paths) == 1:
+        return _detect_one(paths[0])
+    if len(paths) == 2:
+        flat = [bool(_FLAT_JSON.match(_head(path))) for path in paths]
+        if flat == [True, False]:
+            return Source("gpt2", paths)
+        if flat == [False, True]:
+            return Source("gpt2", paths[::-1])
+    names = ", ".join(map(str, paths)) or "no path"
+    raise SourceFormatError(f"{names}: expected {SUPPORTED}; two paths must be a vocab.json and its merges.txt")
+
+
+def _detect_one(path: Path) -> Source:
+    head = _head(path)
+    if not head:
+        raise SourceFormatError(f"{path}: the file is empty; was its download interrupted?")
+    if _FLAT_JSON.match(head):
+        raise SourceFormatError(
+            f"{path}: a vocab.json holds pieces but no merges; pass both files, [{str(path)!r}, '.../merges.txt']"
+        )
+    if head.lstrip()[:1] == b"{":
+        return Source("tokenizer.json", (path,))
+    if path.suffix == ".tiktoken" or _RANK_LINE.match(head):
+        return Source("tiktoken", (path,))
+    what = next((_KNOWN_BY_NAME[suffix] for suffix in reversed(path.suffixes) if suffix in _KNOWN_BY_NAME), None)
+    guess = f"it looks like {what}, which is" if what else "its format is"
+    raise UnsupportedFeatureError(f"{path}: {guess} not supported by this version, which reads {SUPPORTED}")
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(_HEAD_BYTES)
+
+
+def _no_file(path: Path) -> str:
+    if not path.is_dir():
+        return f"{path}: does not exist; give the path of {SUPPORTED}"
+    inside = {child.name for child in path.iterdir()}
+    if "tokenizer.json" in inside:
+        advice = str(path / "tokenizer.json")
+    elif {"vocab.json", "merges.txt"} <= inside:
+        advice = f"[{str(path / 'vocab.json')!r}, {str(path / 'merges.txt')!r}]"
+    else:
+        advice = SUPPORTED
+    return f"{path}: a folder is not supported by this version; give {advice}"

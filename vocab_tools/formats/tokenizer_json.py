@@ -1,0 +1,210 @@
+"""Reader of Hugging Face ``tokenizer.json`` files with a byte-level BPE model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
+from vocab_tools.formats.description import MAX_IDS, AddedToken, Description
+from vocab_tools.formats.piece_table import Place, check_ids, lay_out, merge_ids, quote
+from vocab_tools.formats.reading import parse_json, read_text
+from vocab_tools.formats.tokenizer_stages import (
+    Stage,
+    read_decoder,
+    read_normalizer,
+    read_post_processor,
+    read_pre_tokenizer,
+)
+
+__all__ = ["IGNORABLE", "read"]
+
+#: Stages that a caller may have left out: they shape model inputs, not the ids of a text.
+IGNORABLE = ("truncation", "padding")
+_FIELDS = (
+    "version",
+    *IGNORABLE,
+    "added_tokens",
+    "normalizer",
+    "pre_tokenizer",
+    "post_processor",
+    "decoder",
+    "model",
+)
+_ADDED_TOKEN_OPTIONS = ("special", "lstrip", "rstrip", "single_word", "normalized")
+
+
+def read(
+    path: str | Path, *, name: str | None = None, ignore: Sequence[str] = (), allow_gaps: bool = False
+) -> Description:
+    """Read a ``tokenizer.json``.
+
+    Parameters
+    ----------
+    path : str or Path
+    name : str, optional
+        Name of the vocabulary; by default the file's stem, or its folder's name for a file called
+        ``tokenizer.json``.
+    ignore : sequence of {"truncation", "padding"}
+        Settings of the file to leave out instead of refusing it for them.
+    allow_gaps : bool
+        Accept ids that no piece has.
+
+    Returns
+    -------
+    Description
+
+    Raises
+    ------
+    SourceFormatError
+        The file breaks its format.
+    UnsupportedFeatureError
+        A stage or an option that is not reproduced exactly; the message has its path in the JSON, its value and the
+        way out.
+    """
+    path = Path(path)
+    for stage_name in ignore:
+        if stage_name not in IGNORABLE:
+            raise SourceFormatError(f"ignore= takes {' and '.join(map(repr, IGNORABLE))}, got {stage_name!r}")
+    text, digest = read_text(path)
+    root = Stage(path, "", parse_json(path, text))
+    model = root.need("model")
+    _check_model_type(model)
+    root.only(*_FIELDS)
+
+    def stage(key: str) -> Stage:
+        return Stage(path, key, root.value.get(key))
+
+    if stage("version").value not in (None, "1.0"):
+        stage("version").refuse("only version '1.0' of tokenizer.json is known")
+    _read_model_options(model)
+    for key in IGNORABLE:
+        if stage(key).value is not None and key not in ignore:
+            stage(key).refuse(f"{key} set inside the file is not applied", f'pass ignore=("{key}",) to leave it out')
+    read_normalizer(stage("normalizer"))
+    cutting = read_pre_tokenizer(stage("pre_tokenizer"))
+    read_decoder(stage("decoder"))
+    post = read_post_processor(stage("post_processor"))
+
+    place = Place(path, text, "model.vocab")
+    vocab = check_ids(model.need("vocab").value, place)
+    added = _read_added_tokens(stage("added_tokens"), vocab)
+    ignore_merges = model.value.get("ignore_merges", False)
+    if ignore_merges:
+        _refuse_whole_single_words(added, vocab, model.below("ignore_merges"))
+    table = lay_out(vocab, added, place, allow_gaps=allow_gaps, strict=False)
+    for number in post.template_single:
+        if number >= len(table.decoded):
+            raise SourceFormatError(f"{path}: post_processor: the id {number} belongs to no piece")
+    return Description(
+        name=name or (path.resolve().parent.name if path.stem == "tokenizer" else path.stem),
+        source_format="tokenizer.json",
+        source_digest=digest,
+        reference="tokenizers",
+        pieces=table.pieces,
+        decoded=table.decoded,
+        kinds=table.kinds,
+        merges=merge_ids(_read_merges(model.need("merges")), vocab, None, Place(path, text, "model.merges")),
+        added_tokens=added,
+        pattern=cutting.pattern.name,
+        pattern_regex=cutting.pattern.regex,
+        add_prefix_space=cutting.add_prefix_space,
+        trim_offsets=post.trim_offsets,
+        trim_keeps_prefix_space=post.trim_keeps_prefix_space,
+        ignore_merges=ignore_merges,
+        special_policy="match",
+        template_single=post.template_single,
+    )
+
+
+def _check_model_type(model: Stage) -> None:
+    """Accept BPE; old files leave the type out, and then the fields tell."""
+    if "type" in model.expect(dict, "an object"):
+        if model.value["type"] != "BPE":
+            model.below("type").refuse("only BPE models of the byte-level kind are supported by this version")
+    elif "merges" not in model.value:
+        raise UnsupportedFeatureError(
+            f"{model}: a model without a type and without merges is not BPE, which this version needs"
+        )
+
+
+def _read_model_options(model: Stage) -> None:
+    model.only(
+        "type",
+        "dropout",
+        "unk_token",
+        "continuing_subword_prefix",
+        "end_of_word_suffix",
+        "fuse_unk",
+        "byte_fallback",
+        "ignore_merges",
+        "vocab",
+        "merges",
+    )
+    # unk_token, fuse_unk and byte_fallback act on characters without a piece; every byte has one (lay_out checks it).
+    if not isinstance(model.value.get("unk_token"), str | None):
+        model.below("unk_token").expect(str, "a token or null")
+    for key in ("fuse_unk", "byte_fallback", "ignore_merges"):
+        if key in model.value:
+            model.below(key).expect(bool, "true or false")
+    if model.value.get("dropout") not in (None, 0, 0.0):
+        model.below("dropout").refuse("merges dropped at random are not supported", "set it to null")
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if model.value.get(key) not in (None, ""):
+            model.below(key).refuse("pieces marked by a prefix or suffix are not byte-level BPE")
+
+
+def _read_merges(stage: Stage) -> list[tuple[str, str]]:
+    """Merges in both forms that files have: ``"a b"`` and ``["a", "b"]``."""
+    merges: list[tuple[str, str]] = []
+    for number, merge in enumerate(stage.expect(list, "an array")):
+        parts: Any = merge.split(" ") if type(merge) is str else merge
+        if not isinstance(parts, list) or len(parts) != 2 or not all(type(part) is str and part for part in parts):
+            raise SourceFormatError(f"{stage.below(number)}: a merge is two pieces, got {quote(merge)}")
+        merges.append((parts[0], parts[1]))
+    return merges
+
+
+def _read_added_tokens(stage: Stage, vocab: dict[str, int]) -> tuple[AddedToken, ...]:
+    """Read the added tokens and check that their ids are those that tokenizers gives them.
+
+    When tokenizers loads a file it takes the id of an added token from the model's vocabulary, and numbers the others
+    on from the number of pieces; the id written in the file is not used.
+    """
+    if stage.value is None:
+        return ()
+    added: dict[str, AddedToken] = {}
+    holders = {number: piece for piece, number in vocab.items()}
+    for entry in stage.each():
+        entry.only("id", "content", *_ADDED_TOKEN_OPTIONS)
+        content = entry.need("content").expect(str, "the text of a token")
+        number = entry.need("id").expect(int, "an id")
+        options = {key: entry.need(key).expect(bool, "true or false") for key in _ADDED_TOKEN_OPTIONS}
+        if not content:
+            raise SourceFormatError(f"{entry}: the content is empty, which would match everywhere")
+        if content in added:
+            raise SourceFormatError(f"{entry}: the token {quote(content)} is already listed")
+        highest = max((token.id for token in added.values()), default=-1)
+        given = vocab.get(content, max(len(vocab), highest + 1))
+        if number != given:
+            raise SourceFormatError(
+                f"{entry}: {quote(content)} has the id {number} here, but tokenizers gives it {given} when it loads "
+                "the file; write that id into the file (models trained with other ids need other pieces first)"
+            )
+        other = holders.setdefault(given, content)
+        if other != content or given >= MAX_IDS:
+            raise SourceFormatError(f"{entry}: the id {given} of {quote(content)} is taken by {quote(other)}")
+        added[content] = AddedToken(content, given, **options)
+    return tuple(added.values())
+
+
+def _refuse_whole_single_words(added: Sequence[AddedToken], vocab: dict[str, int], stage: Stage) -> None:
+    """Refuse added tokens that the model could give too, as a whole pre-token where the added token does not match."""
+    for token in added:
+        if token.single_word and token.content in vocab:
+            stage.refuse(
+                f"ignore_merges with the added token {quote(token.content)}, which is single_word and a piece of the "
+                "model as well, is not supported",
+                "set one of the two to false",
+            )

@@ -1,0 +1,97 @@
+"""Tables that show what a compiled vocabulary holds (needs rich, extra ``cli``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from numba_nlp.vocabulary import Vocabulary
+
+__all__ = ["tables"]
+
+_KINDS = {0: "normal", 2: "special", 3: "added, not special", 5: "single bytes", 255: "unused ids"}
+_FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
+_N_EXAMPLES = 8
+
+
+def tables(vocabulary: Vocabulary, longest: int) -> list[Table]:
+    """Build the tables.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    longest : int
+        How many of the longest pieces to show.
+
+    Returns
+    -------
+    list of rich.table.Table
+    """
+    shown = [_summary(vocabulary), _special_tokens(vocabulary)]
+    lengths = np.diff(vocabulary["piece_offsets"])
+    normal = np.flatnonzero(vocabulary["piece_kinds"] == 0)
+    by_length = normal[np.argsort(-lengths[normal], kind="stable")]
+    shown.append(_pieces("longest pieces", vocabulary, by_length[:longest]))
+    # Evenly spread over the ids: common pieces come first, rare ones last.
+    spread = np.linspace(0, normal.size - 1, min(_N_EXAMPLES, normal.size)).astype(np.int64)
+    shown.append(_pieces("examples", vocabulary, normal[spread]))
+    return [table for table in shown if table.row_count]
+
+
+def _summary(vocabulary: Vocabulary) -> Table:
+    metadata = vocabulary.metadata
+    kinds = np.bincount(vocabulary["piece_kinds"], minlength=256)
+    counts = ", ".join(f"{kinds[kind]:,} {name}" for kind, name in _KINDS.items() if kinds[kind])
+    scanner = "as a regular expression (slower)" if metadata["pattern"] == "regex" else "by a hand-written scanner"
+    template = [str(part) if part >= 0 else "text" for part in vocabulary["template_single"].tolist()]
+    rows = {
+        "algorithm": metadata["algorithm"],
+        "reference": f"{metadata['reference']} (Unicode {metadata['unicode_version']})",
+        "ids": f"{vocabulary.size:,}: {counts}",
+        "merges": f"{vocabulary['merge_symbols'].size:,}",
+        "array bytes": f"{sum(array.nbytes for array in vocabulary.arrays.values()):,}",
+        "pattern": f"{metadata['pattern']}, runs {scanner}",
+        "pattern regex": metadata["pattern_regex"],
+        "special text": metadata["special_policy"],
+        "template": " ".join(template) or "nothing is added",
+        "add_prefix_space": str(metadata["add_prefix_space"]),
+        "trim_offsets": str(metadata["trim_offsets"]),
+        "whole pieces": str(metadata["whole_pieces"]),
+        "source": metadata["source_format"],
+        "source digest": metadata["source_digest"],
+        "digest": vocabulary.digest,
+    }
+    table = Table(title=metadata["name"], show_header=False, title_justify="left")
+    table.add_column("what", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    for what, value in rows.items():
+        table.add_row(what, Text(value))
+    return table
+
+
+def _special_tokens(vocabulary: Vocabulary) -> Table:
+    table = Table("id", "token", "flags", title="added tokens", title_justify="left")
+    content = vocabulary["special_bytes"].tobytes()
+    bounds = vocabulary["special_offsets"].tolist()
+    ids, flags = vocabulary["special_ids"].tolist(), vocabulary["special_flags"].tolist()
+    for place in np.argsort(vocabulary["special_ids"], kind="stable").tolist():
+        text = content[bounds[place] : bounds[place + 1]].decode()
+        names = [name for bit, name in enumerate(_FLAGS) if flags[place] >> bit & 1]
+        table.add_row(str(ids[place]), Text(repr(text)), ", ".join(names))
+    return table
+
+
+def _pieces(title: str, vocabulary: Vocabulary, ids: Any) -> Table:
+    table = Table("id", "bytes", "piece", title=title, title_justify="left")
+    content, bounds = vocabulary["piece_bytes"], vocabulary["piece_offsets"]
+    for number in ids.tolist():
+        piece = content[bounds[number] : bounds[number + 1]].tobytes()
+        try:
+            text = repr(piece.decode())
+        except UnicodeDecodeError:
+            text = repr(piece)
+        table.add_row(str(number), str(len(piece)), Text(text))
+    return table
