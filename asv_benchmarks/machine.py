@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from .benchmarks.backends import installed
 from .benchmarks.backends import versions as backend_versions
 
 __all__ = ["machine", "versions"]
@@ -36,11 +36,7 @@ def machine() -> dict[str, str | int]:
 def versions() -> dict[str, str | None]:
     """Versions of the backends and of what decides our machine code."""
     found = backend_versions()
-    for name in ("numba", "llvmlite", "numpy", "pyarrow", "awkward"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = None
+    found |= {name: installed(name) for name in ("numba", "llvmlite", "numpy", "pyarrow", "awkward")}
     if found["numba_nlp"] is None:
         import numba_nlp
 

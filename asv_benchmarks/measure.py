@@ -1,8 +1,9 @@
 """The timing loops of the report, for one process that holds every backend of one vocabulary.
 
-All loops are interleaved (A B C, then B C A, ...), so that every backend sees the same machine. Before anything is timed
-each backend's ids of the whole corpus are compared with the reference; one that differs is still timed, marked, and
-never ranked. The garbage collector is off while timing, and what a call returned is dropped after the clock is read.
+All loops are interleaved (A B C, then B C A, ...), so that every backend sees the same machine. Before anything is
+timed each backend's ids of the whole corpus are compared with the reference; one that differs is still timed, marked,
+and never ranked. The garbage collector is off while timing, and what a call returned is dropped after the clock is
+read.
 """
 
 from __future__ import annotations
@@ -222,9 +223,7 @@ def measure_spans(vocabulary: str, corpora: list[str], rounds: int, limit_bytes:
         except Missing:
             continue
         calls = {"ids": backend.encode_batch, "spans": backend.encode_spans}  # type: ignore[attr-defined]
-        found = {
-            cell: Record("spans", vocabulary, corpus_name, cell, "numba_nlp", 1, size(texts)) for cell in calls
-        }
+        found = {cell: Record("spans", vocabulary, corpus_name, cell, "numba_nlp", 1, size(texts)) for cell in calls}
         for turn in range(rounds + 1):
             for cell in _rotated(list(calls), turn):
                 gc.collect()
@@ -260,9 +259,7 @@ def measure_threads(vocabulary: str, names: list[str], corpora: list[str], round
                 calls["numba_nlp", cell, threads] = (BACKENDS["numba_nlp"](vocabulary, threads).encode_batch, given)
         if "gigatoken" in names:
             calls["gigatoken", "list", 1] = (BACKENDS["gigatoken"](vocabulary, 1).encode_batch, texts)
-        found = {
-            key: Record("threads", vocabulary, corpus_name, key[1], key[0], key[2], n_bytes) for key in calls
-        }
+        found = {key: Record("threads", vocabulary, corpus_name, key[1], key[0], key[2], n_bytes) for key in calls}
         keys = list(calls)
         for turn in range(rounds + 1):
             for place in range(len(keys)):

@@ -29,15 +29,17 @@ Written by `python -m asv_benchmarks.report` from `docs/results/{source}`; no fi
   the fastest exact peer of that cell *in the same round*: above 1 we are faster.
 - Before timing, the ids of the whole corpus are compared with those of the reference (tiktoken; for GPT-2 also
   tokenizers). A backend that differs is marked *inexact* and never ranked.
-- Every backend is given the same `list[str]` and called in the fastest form it has that ends in flat ids (below). Special
-  tokens are recognised by all but tiktoken; no corpus contains one. The garbage collector is off while timing, and what
-  a call returned is dropped after the clock is read.
+- Every backend is given the same `list[str]` and called in the fastest form it has that ends in flat ids (below).
+  Special tokens are recognised by all but tiktoken; no corpus contains one. The garbage collector is off while timing,
+  and what a call returned is dropped after the clock is read.
 - MB/s counts bytes of UTF-8, 1 MB = 10^6 bytes. tiktoken and tokenizers are timed on the first 2 MB of a corpus.
 
-**cold**: a fresh tokenizer instance (vocabulary loaded, code compiled, caches of words empty), first pass over the corpus.
-**warm**: the same instance, the same text again (second and third pass).
-**held-out**: a fresh instance is warmed (two passes) on four fifths of the corpus, cut into slices of 1 MB; each slice of
-the other fifth, never seen by that instance, is timed once. Which fifth moves with the round.
+- **cold**: a fresh tokenizer instance (vocabulary loaded, code compiled, caches of words empty), first pass over the
+  corpus. That a fresh instance of a peer is cold in a process that held others was checked: its first pass is as slow as
+  that of the first instance.
+- **warm**: the same instance, the same text again (second and third pass).
+- **held-out**: the corpus is cut into slices of 1 MB; a fresh instance is warmed (two passes) on four fifths of them, and
+  each slice of the other fifth, never seen by that instance, is timed once. Which fifth moves with the round.
 """
 
 
@@ -89,9 +91,7 @@ def _ratio(records: list[dict[str, Any]]) -> tuple[str, float | None]:
 
 
 def _select(results: dict[str, Any], **wanted: Any) -> list[dict[str, Any]]:
-    return [
-        record for record in results["records"] if all(record[key] == value for key, value in wanted.items())
-    ]
+    return [record for record in results["records"] if all(record[key] == value for key, value in wanted.items())]
 
 
 def _unique(values: Iterable[str]) -> list[str]:
@@ -114,7 +114,8 @@ def _encode_tables(results: dict[str, Any]) -> list[str]:
             ratios = [_ratio([record for record in records if record["cell"] == cell])[0] for cell in cells]
             rows.append(["ours / fastest exact peer", *ratios])
             megabytes = max(record["n_bytes"] for record in records) / 1e6
-            parts += [f"### {vocabulary}, {corpus}", f"{CORPORA[corpus]}; {megabytes:.1f} MB", _table(["", *cells], rows)]
+            about = f"{CORPORA[corpus]}; {megabytes:.1f} MB"
+            parts += [f"### {vocabulary}, {corpus}", about, _table(["", *cells], rows)]
     return parts
 
 
@@ -154,8 +155,11 @@ def _spans_table(results: dict[str, Any]) -> list[str]:
 
 
 def _threads_gain(results: dict[str, Any], vocabulary: str, corpus: str, cell: str) -> float | None:
-    found = {r["threads"]: r for r in _select(results, table="threads", vocabulary=vocabulary, corpus=corpus, cell=cell)
-             if r["backend"] == OURS}
+    found = {
+        r["threads"]: r
+        for r in _select(results, table="threads", vocabulary=vocabulary, corpus=corpus, cell=cell)
+        if r["backend"] == OURS
+    }
     if set(found) != {1, 2}:
         return None
     return median(a / b for a, b in zip(found[1]["seconds"], found[2]["seconds"], strict=True))
@@ -194,8 +198,8 @@ def _adversarial_table(results: dict[str, Any]) -> list[str]:
         return []
     parts = [
         "## 1 MB of one shape in one text",
-        "A fresh process per cell: 1 MB of Python sources, then the text, first pass, in MB/s; in brackets the share of "
-        "the speed on the sources. *stopped*: over the limit of seconds that the results file states.",
+        "A fresh process per cell: 1 MB of Python sources, then the text, first pass, in MB/s; in brackets the share "
+        "of the speed on the sources. *stopped*: over the limit of seconds that the results file states.",
     ]
     for vocabulary in _unique(entry["vocabulary"] for entry in results["adversarial"]):
         entries = [entry for entry in results["adversarial"] if entry["vocabulary"] == vocabulary]

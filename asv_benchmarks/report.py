@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             _say(f"{name} is not installed (or has no tokenizer yet) and is left out")
     cpus = sorted(os.sched_getaffinity(0))
     one, two = cpus[-1:], cpus[-2:]
-    rounds = 2 if options.quick else options.rounds
+    rounds = min(2, options.rounds) if options.quick else options.rounds
     limit = QUICK_BYTES if options.quick else None
     results: dict[str, Any] = {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
@@ -136,11 +136,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     for vocabulary in options.vocab:
         common = {"vocabulary": vocabulary, "rounds": rounds}
         corpora = options.corpora
-        results["records"] += _job("encode", 1, one, names=names, corpora=corpora, threads=1, limit_bytes=limit, **common)
-        results["records"] += _job("latency", 1, one, names=names, **common)
-        results["records"] += _job("spans", 1, one, corpora=corpora, limit_bytes=limit, **common)
+        which = {"names": names, "corpora": corpora}
+        found = _job("encode", 1, one, threads=1, limit_bytes=limit, **which, **common)
+        found += _job("latency", 1, one, names=names, **common)
+        found += _job("spans", 1, one, corpora=corpora, limit_bytes=limit, **common)
         if len(two) == 2:
-            results["records"] += _job("threads", 2, two, names=names, corpora=corpora, **common)
+            found += _job("threads", 2, two, **which, **common)
+        results["records"] += found
         if "alone" not in options.skip:
             for kind, entries in _measure_alone(names, vocabulary, rounds, one, options.quick).items():
                 results[kind] += entries
@@ -174,6 +176,7 @@ def main(arguments: list[str] | None = None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         _say(f"results: {path}")
+    options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(render(results, path.name), encoding="utf-8")
     _say(f"document: {options.out}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,7 +17,15 @@ from unittest import mock
 from tools.files import find_file, made_folder
 from tools.tiktoken_to_tokenizer_json import PATTERNS, convert_ranks, tokenizer_json
 
-__all__ = ["VOCABULARIES", "hf_tokenizer", "read_ranks", "source_path", "tiktoken_encoding", "tokenizer_json_path"]
+__all__ = [
+    "VOCABULARIES",
+    "hf_tokenizer",
+    "rank_file",
+    "read_ranks",
+    "source_path",
+    "tiktoken_encoding",
+    "tokenizer_json_path",
+]
 
 #: Short name -> tiktoken's name (None where tiktoken has no such encoding).
 VOCABULARIES: dict[str, str | None] = {
@@ -53,7 +61,7 @@ def _read_local(address: str, expected_hash: str | None = None) -> bytes:
     return content
 
 
-@lru_cache(maxsize=None)
+@cache
 def tiktoken_encoding(name: str) -> Any:
     """tiktoken's ``Encoding`` of that name (``"gpt2"``, ``"cl100k_base"`` ...), without the network.
 
@@ -79,6 +87,23 @@ def read_ranks(path: Path) -> dict[bytes, int]:
     return ranks
 
 
+def rank_file(vocabulary: str) -> Path:
+    """The ``.tiktoken`` file of a vocabulary.
+
+    GPT-2's is written from its two files, and is then the published ``r50k_base.tiktoken`` byte for byte.
+    """
+    if vocabulary != "gpt2":
+        return _file(f"{VOCABULARIES[vocabulary]}.tiktoken")
+    path = made_folder() / "r50k_base.tiktoken"
+    if not path.exists():
+        ranks = tiktoken_encoding("gpt2")._mergeable_ranks
+        lines = [base64.b64encode(piece) + b" %d\n" % rank for piece, rank in sorted(ranks.items(), key=lambda x: x[1])]
+        unfinished = path.with_suffix(".part")
+        unfinished.write_bytes(b"".join(lines))
+        unfinished.replace(path)
+    return path
+
+
 def source_path(vocabulary: str) -> Path | tuple[Path, Path]:
     """The original file(s) of a vocabulary: a ``.tiktoken`` file, or ``vocab.json`` and ``merges.txt``."""
     if vocabulary == "gpt2":
@@ -88,7 +113,7 @@ def source_path(vocabulary: str) -> Path | tuple[Path, Path]:
             find_file(shared="vocab/roberta_bart/vocab.json"),
             find_file(shared="vocab/roberta_bart/merges.txt"),
         )
-    return _file(f"{VOCABULARIES[vocabulary]}.tiktoken")
+    return rank_file(vocabulary)
 
 
 def _read_gpt2_files(vocab: Path, merges: Path) -> tuple[dict[str, int], list[list[str]]]:
@@ -123,7 +148,7 @@ def tokenizer_json_path(vocabulary: str) -> Path:
     return path
 
 
-@lru_cache(maxsize=None)
+@cache
 def hf_tokenizer(vocabulary: str) -> Any:
     """Hugging Face ``Tokenizer`` of the vocabulary, from :func:`tokenizer_json_path`."""
     from tokenizers import Tokenizer

@@ -172,7 +172,7 @@ def _check(path: Path, encoding_name: str, text: Path) -> None:
     for number, (left, right) in enumerate(zip(ours, theirs, strict=True), start=1):
         if left != right.ids:
             raise SystemExit(f"{text}:{number}: {lines[number - 1]!r}: tiktoken {left}, tokenizers {right.ids}")
-    print(f"{len(lines)} lines of {text} give the ids of tiktoken")  # noqa: T201
+    print(f"{len(lines)} lines of {text} give the ids of tiktoken")
 
 
 def main() -> None:

@@ -21,7 +21,16 @@ from tools.references import VOCABULARIES, hf_tokenizer, source_path, tiktoken_e
 
 from .compiled import compiled_path
 
-__all__ = ["BACKENDS", "Backend", "REFERENCES", "available", "thread_environment", "versions"]
+__all__ = [
+    "BACKENDS",
+    "REFERENCES",
+    "Backend",
+    "available",
+    "installed",
+    "reference_flat",
+    "thread_environment",
+    "versions",
+]
 
 Flat = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -333,15 +342,17 @@ def thread_environment(threads: int) -> dict[str, str]:
     }
 
 
+def installed(distribution: str) -> str | None:
+    """Version of a distribution, None where it is not installed."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
 def versions() -> dict[str, str | None]:
     """Version of each backend's distribution, None where it is not installed."""
-    found: dict[str, str | None] = {}
-    for name, backend in BACKENDS.items():
-        try:
-            found[name] = version(backend.distribution)
-        except PackageNotFoundError:
-            found[name] = None
-    return found
+    return {name: installed(backend.distribution) for name, backend in BACKENDS.items()}
 
 
 def reference_flat(vocabulary: str, texts: list[str], reference: str) -> Flat:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from tools.files import made_folder
@@ -11,14 +11,15 @@ from tools.references import source_path, tokenizer_json_path
 __all__ = ["compiled_path"]
 
 
-@lru_cache(maxsize=None)
+@cache
 def compiled_path(vocabulary: str) -> Path:
     """The ``.safetensors`` file of a vocabulary; compiled anew in every process that finds none of this version.
 
     GPT-2 is compiled from ``tokenizer.json`` (reference: Hugging Face tokenizers), the others from ``.tiktoken``.
     """
-    import numba_nlp
     import vocab_tools
+
+    import numba_nlp
 
     path = made_folder() / f"{vocabulary}.{numba_nlp.__version__}.safetensors"
     if not path.exists():

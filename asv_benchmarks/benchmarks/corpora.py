@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -64,7 +64,7 @@ CORPORA: dict[str, str] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def corpus(name: str) -> tuple[str, ...]:
     """Texts of a corpus.
 
@@ -123,7 +123,7 @@ ADVERSARIAL: dict[str, Callable[[int], str]] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def adversarial(name: str, n_bytes: int = 1_000_000) -> str:
     """One text of about ``n_bytes`` bytes of the named shape; the same in every run."""
     return ADVERSARIAL[name](n_bytes)
