@@ -163,9 +163,15 @@ def _measure_group(
     found: dict[tuple[str, str], Record] = {}
     for name in names:
         backend = BACKENDS[name](vocabulary, threads)
-        exact = judge.exact(backend.flat(backend.encode_batch(listed)))
-        for cell in cells:
+        start = time.perf_counter()
+        result = backend.encode_batch(listed)
+        unseen = time.perf_counter() - start
+        exact = judge.exact(backend.flat(result))
+        for cell in (*cells, "unseen"):
             found[name, cell] = Record("encode", vocabulary, corpus_name, cell, name, threads, n_bytes, exact)
+        # This process has never seen the corpus: if later instances were faster here, they would not be cold.
+        found[name, "unseen"].seconds.append(unseen)
+        del result
         del backend
     del judge
     gc.collect()

@@ -155,6 +155,17 @@ def shrink(text: str, fails: Callable[[str], bool]) -> str:
             size = max(size // 2, 1)
 
 
+def _shrunk(parity: Parity, problem: Problem) -> Problem:
+    """The same kind of problem on a shorter text, when the text fails on its own (and not only in its batch)."""
+
+    def alone(text: str) -> Problem | None:
+        return next((found for found in parity.problems([text], single_every=1) if found.what == problem.what), None)
+
+    if alone(problem.text) is None:
+        return problem
+    return alone(shrink(problem.text, lambda text: alone(text) is not None)) or problem
+
+
 def fuzz(parity: Parity, count: int, seed: int, say: Callable[[str], None] | None = None) -> Summary:
     """Check ``count`` strings made from ``seed``.
 
@@ -168,25 +179,23 @@ def fuzz(parity: Parity, count: int, seed: int, say: Callable[[str], None] | Non
     summary.versions = {parity.reference: version(parity.reference), "python": sys.version.split()[0]}
     started = time.perf_counter()
     texts = fuzz_texts(count, seed)
-    done = 0
+    done = failing = 0
     while batch := list(islice(texts, BATCH)):
         for problem in parity.problems(batch):
-
-            def fails(text: str, what: str = problem.what) -> bool:
-                return any(found.what == what for found in parity.problems([text], single_every=1))
-
-            small = shrink(problem.text, fails) if fails(problem.text) else problem.text
-            again = next((found for found in parity.problems([small], single_every=1)), problem)
-            summary.failures.append({key: repr(value) for key, value in asdict(again).items()})
-            if say is not None:
-                say(str(again))
-            if len(summary.failures) >= ENOUGH:
+            found = _shrunk(parity, problem)
+            entry = {key: repr(value) for key, value in asdict(found).items()}
+            failing += 1
+            if entry not in summary.failures:
+                summary.failures.append(entry)
+                if say is not None:
+                    say(str(found))
+            if failing >= ENOUGH:
                 break
         done += len(batch)
         summary.bytes += sum(len(text.encode()) for text in batch)
         if say is not None and done % (BATCH * 25) == 0:
-            say(f"{done} of {count} strings, {time.perf_counter() - started:.0f} s, {len(summary.failures)} failures")
-        if len(summary.failures) >= ENOUGH:
+            say(f"{done} of {count} strings, {time.perf_counter() - started:.0f} s, {failing} failures")
+        if failing >= ENOUGH:
             summary.count = done
             break
     summary.seconds = round(time.perf_counter() - started, 1)

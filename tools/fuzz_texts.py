@@ -24,9 +24,9 @@ _INVISIBLE = (
     "\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u061c\u180e\u200e\u200f\u202e\u2066\ufe0e\ufe0f\U000e0001\U000e0020"
 )
 _APOSTROPHES = "''''\u2019\u02bc\uff07`\u00b4"
-_ENDINGS = tuple(
-    ["s", "t", "re", "ve", "m", "ll", "d", "S", "T", "RE", "Re", "rE", "VE", "vE", "M", "LL", "lL", "D", "ſ"]
-)
+_ENDINGS = (
+    "s", "t", "re", "ve", "m", "ll", "d", "S", "T", "RE", "Re", "rE", "VE", "vE", "M", "LL", "lL", "D", "\u017f",
+)  # fmt: skip
 _SPECIALS = (
     "<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|endofprompt|>", "<|startoftext|>",
     "<s>", "</s>", "<pad>", "<unk>", "<mask>", "<|im_start|>", "[CLS]", "<0x0A>",
