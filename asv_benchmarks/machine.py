@@ -9,7 +9,7 @@ from pathlib import Path
 from .benchmarks.backends import installed
 from .benchmarks.backends import versions as backend_versions
 
-__all__ = ["machine", "versions"]
+__all__ = ["machine", "pin", "processors", "versions"]
 
 
 def _processor() -> str:
@@ -20,6 +20,19 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
     return platform.processor() or platform.machine()
+
+
+def processors() -> list[int]:
+    """Processors that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def pin(cpus: list[int]) -> None:
+    """Keep this process (and threads that it starts) on these processors, where the system can do that (Linux)."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cpus)
 
 
 def machine() -> dict[str, str | int]:

@@ -9,7 +9,6 @@ read.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ import numpy as np
 
 from .benchmarks.backends import BACKENDS, REFERENCES, Backend, Flat, available, reference_flat
 from .benchmarks.corpora import LATENCY_TEXTS, Missing, corpus, size, slices
+from .machine import pin
 
 __all__ = ["Record", "measure_encode", "measure_latency", "measure_spans", "measure_threads", "same_ids"]
 
@@ -283,7 +283,7 @@ def main() -> None:
     import json
 
     job = json.load(sys.stdin)
-    os.sched_setaffinity(0, job.pop("cpus"))
+    pin(job.pop("cpus"))
     functions = {
         "encode": measure_encode,
         "latency": measure_latency,

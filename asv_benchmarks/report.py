@@ -26,7 +26,7 @@ from tools.files import ROOT
 
 from .benchmarks.backends import BACKENDS, available, thread_environment
 from .benchmarks.corpora import ADVERSARIAL, CORPORA
-from .machine import machine, versions
+from .machine import machine, pin, processors, versions
 from .render import render
 from .startup import STARTUP, start
 
@@ -70,7 +70,7 @@ def _alone(kind: str, cpus: list[int], *arguments: str, timeout: float | None = 
             env=_environment(1),
             check=True,
             timeout=timeout,
-            preexec_fn=lambda: os.sched_setaffinity(0, cpus),
+            preexec_fn=lambda: pin(cpus),
         )
     except subprocess.TimeoutExpired:
         return None
@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     for name in options.backends:
         if name not in names:
             _say(f"{name} is not installed (or has no tokenizer yet) and is left out")
-    cpus = sorted(os.sched_getaffinity(0))
+    cpus = processors()
     one, two = cpus[-1:], cpus[-2:]
     rounds = min(2, options.rounds) if options.quick else options.rounds
     limit = QUICK_BYTES if options.quick else None

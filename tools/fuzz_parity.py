@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+import numba_nlp
 from tools.files import ROOT
 from tools.fuzz_texts import fuzz_texts
 from tools.references import VOCABULARIES, hf_tokenizer, rank_file, tiktoken_encoding, tokenizer_json_path
@@ -67,8 +68,6 @@ class Summary:
 
 def load_ours(vocabulary: str, reference: str) -> Any:
     """Our tokenizer of a vocabulary, from the file whose semantics are those of ``reference``."""
-    import numba_nlp
-
     path = rank_file(vocabulary) if reference == "tiktoken" else tokenizer_json_path(vocabulary)
     return numba_nlp.load_tokenizer(str(path))
 
@@ -176,7 +175,11 @@ def fuzz(parity: Parity, count: int, seed: int, say: Callable[[str], None] | Non
     """
     summary = Summary(parity.vocabulary, parity.reference, count, seed)
     summary.date = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    summary.versions = {parity.reference: version(parity.reference), "python": sys.version.split()[0]}
+    summary.versions = {
+        "numba_nlp": getattr(numba_nlp, "__version__", "unknown"),
+        parity.reference: version(parity.reference),
+        "python": sys.version.split()[0],
+    }
     started = time.perf_counter()
     texts = fuzz_texts(count, seed)
     done = failing = 0
