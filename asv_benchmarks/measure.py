@@ -29,6 +29,9 @@ HELD_OUT_EVERY = 5
 #: The two references are timed on about so many bytes of each corpus.
 SLOW_SAMPLE_BYTES = 2_000_000
 SLOW_ROUNDS = 3
+#: A small corpus is passed in a millisecond or two, where one interruption decides: it gets more rounds.
+SMALL_BYTES = 1_000_000
+SMALL_ROUNDS = 3
 
 
 @dataclass
@@ -146,7 +149,7 @@ def measure_encode(
         fast = [name for name in names if not BACKENDS[name].slow]
         slow = [name for name in names if BACKENDS[name].slow]
         for group, texts, turns in (
-            (fast, whole, rounds),
+            (fast, whole, rounds if size(whole) > SMALL_BYTES else rounds * SMALL_ROUNDS),
             (slow, _sample(whole, SLOW_SAMPLE_BYTES), min(rounds, SLOW_ROUNDS)),
         ):
             if group:
