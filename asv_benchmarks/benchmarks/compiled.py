@@ -14,9 +14,8 @@ __all__ = ["compiled_path"]
 
 def _compiler_digest() -> str:
     """Digest of the sources that decide what a compiled file holds, so that no stale file is ever measured."""
-    import vocab_tools
-
     import numba_nlp
+    import vocab_tools
 
     state = hashlib.sha256()
     for package, pattern in ((vocab_tools, "**/*.py"), (numba_nlp, "*vocabulary*.py")):
