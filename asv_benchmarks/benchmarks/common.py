@@ -1,0 +1,62 @@
+"""What the asv classes share: skipping what is not here, and checking ids before timing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .backends import BACKENDS, REFERENCES, Backend, available, reference_flat
+from .corpora import Missing, corpus
+
+__all__ = ["check_ids", "fresh", "texts"]
+
+#: Text of this many bytes is encoded by a corpus benchmark; the report takes whole corpora.
+CORPUS_BYTES = 2_000_000
+#: About this many bytes are compared with the reference in every setup.
+CHECKED_BYTES = 100_000
+
+
+def fresh(name: str, vocabulary: str) -> Backend:
+    """A freshly loaded backend on one thread; asv skips the parameters when it is not installed."""
+    if not available(name):
+        raise NotImplementedError(f"{name} is not installed")
+    try:
+        return BACKENDS[name](vocabulary, 1)
+    except FileNotFoundError as missing:
+        raise NotImplementedError(str(missing)) from missing
+
+
+def texts(name: str, n_bytes: int = CORPUS_BYTES) -> list[str]:
+    """The first texts of a corpus; asv skips the parameters when it is not on this machine."""
+    try:
+        whole = corpus(name)
+    except Missing as missing:
+        raise NotImplementedError(str(missing)) from missing
+    taken, total = [], 0
+    for text in whole:
+        taken.append(text)
+        total += len(text.encode())
+        if total >= n_bytes:
+            break
+    return taken
+
+
+def check_ids(backend: Backend, some: list[str]) -> None:
+    """Skip the benchmark unless the ids of the first texts are those of a reference.
+
+    Raises
+    ------
+    NotImplementedError
+        They differ: the speed of other ids must not stand beside the speed of these.
+    """
+    sample, total = [], 0
+    for text in some:
+        sample.append(text[:CHECKED_BYTES])
+        total += len(text)
+        if total >= CHECKED_BYTES:
+            break
+    values, offsets = backend.flat(backend.encode_batch(sample))
+    for reference in REFERENCES:
+        right, rows = reference_flat(backend.vocabulary, sample, reference)
+        if np.array_equal(offsets, rows) and np.array_equal(values, right):
+            return
+    raise NotImplementedError(f"{type(backend).__name__} gives other ids than {' and '.join(REFERENCES)}")

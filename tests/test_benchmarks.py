@@ -1,0 +1,152 @@
+"""The benchmarks run: every asv class once with its smallest parameters, and the report end to end on one corpus."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from asv_benchmarks import benchmarks, report
+from asv_benchmarks.benchmarks import corpora
+from asv_benchmarks.render import render
+
+MODULES = sorted(info.name for info in pkgutil.iter_modules(benchmarks.__path__) if info.name.startswith("bench_"))
+SMALLEST = {
+    "vocabulary": "gpt2",
+    "corpus": "hamlet_lines",
+    "text": "1 letter",
+    "shape": "spaces",
+}
+
+
+def module(name: str) -> ModuleType:
+    return importlib.import_module(f"asv_benchmarks.benchmarks.{name}")
+
+
+def classes() -> list[tuple[str, str]]:
+    """Module and name of every benchmark class."""
+    return [
+        (name, found)
+        for name in MODULES
+        for found, value in inspect.getmembers(module(name), inspect.isclass)
+        if not found.startswith("_") and value.__module__.endswith(name)
+    ]
+
+
+def test_every_module_holds_a_benchmark() -> None:
+    assert {name for name, _ in classes()} == set(MODULES)
+    assert len(MODULES) >= 7
+
+
+@pytest.mark.parametrize("backend", ["numba_nlp", "tiktoken", "tokenizers"])
+@pytest.mark.parametrize(("name", "found"), classes())
+def test_every_benchmark_runs(name: str, found: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "bench_adversarial":
+        monkeypatch.setattr(module(name), "adversarial", lambda shape: corpora.ADVERSARIAL[shape](2_000))
+    benchmark: Any = getattr(module(name), found)()
+    names = getattr(benchmark, "param_names", ())
+    params = dict(zip(names, getattr(benchmark, "params", ()), strict=True))
+    if backend not in params.get("backend", [backend]):
+        pytest.skip(f"{found} has no {backend}")
+    chosen = [backend if key == "backend" else SMALLEST[key] for key in names]
+    for key, value in zip(names, chosen, strict=True):
+        assert value in params[key]
+    if hasattr(benchmark, "setup"):
+        benchmark.setup(*chosen)
+    timed = [getattr(benchmark, key) for key in dir(benchmark) if key.startswith(("time_", "peakmem_", "track_"))]
+    raw = [getattr(benchmark, key) for key in dir(benchmark) if key.startswith("timeraw_")]
+    assert timed or raw
+    for call in timed:
+        call(*chosen)
+    for call in raw:
+        compile(call(), found, "exec")
+
+
+def test_asv_finds_the_suite() -> None:
+    folder = Path(benchmarks.__path__[0])
+    settings = json.loads((folder.parent / "asv.conf.json").read_text(encoding="utf-8"))
+    assert (folder.parent / settings["benchmark_dir"]).resolve() == folder.resolve()
+
+
+@pytest.mark.slow
+def test_report_writes_results_and_a_document(tmp_path: Path) -> None:
+    results, document = tmp_path / "results.json", tmp_path / "new" / "benchmarks.md"
+    asked = ["--quick", "--rounds", "1", "--vocab", "gpt2", "--corpora", "hamlet_lines", "--skip", "alone"]
+    report.main([*asked, "--backends", "numba_nlp,tiktoken", "--results", str(results), "--out", str(document)])
+    found = json.loads(results.read_text(encoding="utf-8"))
+    cells = {(record["backend"], record["cell"]) for record in found["records"] if record["table"] == "encode"}
+    assert cells == {(backend, cell) for backend in ("numba_nlp", "tiktoken") for cell in ("cold", "warm")}
+    assert all(record["exact"] for record in found["records"])
+    text = document.read_text(encoding="utf-8")
+    assert text == render(found, results.name)
+    assert "## Targets" in text
+
+
+def record(cell: str, backend: str, seconds: list[float], exact: bool = True) -> dict[str, Any]:
+    return {
+        "table": "encode",
+        "vocabulary": "gpt2",
+        "corpus": "hamlet_lines",
+        "cell": cell,
+        "backend": backend,
+        "threads": 1,
+        "n_bytes": 1_000_000,
+        "exact": exact,
+        "seconds": seconds,
+        "sizes": [],
+    }
+
+
+def results_of(records: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "date": "2000-01-01 00:00 UTC",
+        "machine": {"processor": "none", "processors": 1, "load": "0", "system": "none", "python": "3"},
+        "versions": {"numba_nlp": "0"},
+        "settings": {
+            "quick": False, "rounds": 3, "minutes": 0,
+            "one thread on processors": [0], "two threads on processors": [0, 1],
+        },
+        "records": records,
+        "adversarial": [],
+        "startup": [],
+        "memory": [],
+    }  # fmt: skip
+
+
+def test_a_ratio_is_paired_by_round_and_leaves_out_inexact_peers() -> None:
+    records = [
+        record("warm", "numba_nlp", [0.010, 0.020, 0.040]),
+        record("warm", "gigatoken", [0.020, 0.030, 0.080]),
+        record("warm", "fastokens", [0.001, 0.001, 0.001], exact=False),
+    ]
+    text = render(results_of(records), "x.json")
+    assert "**2.00** (gigatoken)" in text
+    assert "fastokens (*inexact*)" in text
+    assert "| gpt2, hamlet_lines, warm: ours / fastest exact peer | > 1 (aim 1.5) | 2.00 | yes |" in text
+
+
+def test_ours_is_not_ranked_when_it_is_inexact() -> None:
+    records = [record("warm", "numba_nlp", [0.01], exact=False), record("warm", "gigatoken", [0.02])]
+    assert "ours is inexact" in render(results_of(records), "x.json")
+
+
+def test_slices_hold_every_text_once_and_every_slice_is_held_out_in_turn() -> None:
+    from asv_benchmarks.measure import HELD_OUT_EVERY, _held_out
+
+    texts = tuple("x" * n for n in range(1, 400))
+    runs = corpora.slices(texts, 5_000)
+    assert [text for run in runs for text in run] == list(texts)
+    seen: list[str] = []
+    for turn in range(HELD_OUT_EVERY):
+        warm, out = _held_out(runs, turn)
+        unseen = [text for run in out for text in run]
+        assert not set(warm) & set(unseen)
+        assert len(warm) + len(unseen) == len(texts)
+        seen += unseen
+    assert sorted(seen, key=len) == list(texts)

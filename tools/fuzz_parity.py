@@ -1,0 +1,227 @@
+"""Compare numba_nlp with tiktoken or Hugging Face tokenizers on generated strings, and record the run.
+
+::
+
+    python -m tools.fuzz_parity --count 1000000 --seed 1 --vocab gpt2 --reference tokenizers
+
+Checked per string: ids equal to the reference's; with tokenizers also character spans equal to its offsets; byte spans
+follow each other from the first byte to the last (where no stage of the vocabulary trims them); decoding gives the
+string back. Every string goes through ``encode_batch``, one in fifty through ``encode`` too. A failing string is shrunk
+and printed. The summary goes to ``docs/results/fuzz_<vocabulary>_<reference>.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import numba_nlp
+from tools.files import ROOT
+from tools.fuzz_texts import fuzz_texts
+from tools.references import VOCABULARIES, hf_tokenizer, rank_file, tiktoken_encoding, tokenizer_json_path
+
+__all__ = ["Parity", "Problem", "Summary", "fuzz", "load_ours", "shrink"]
+
+BATCH = 2000
+#: After so many failing strings a run stops: there is a bug, more of it says nothing new.
+ENOUGH = 20
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One string on which something differs."""
+
+    what: str
+    text: str
+    ours: Any
+    expected: Any
+
+    def __str__(self) -> str:
+        return f"{self.what} differ on {self.text!r}\n  ours     {self.ours}\n  expected {self.expected}"
+
+
+@dataclass
+class Summary:
+    """What a run did; written as JSON."""
+
+    vocabulary: str
+    reference: str
+    count: int
+    seed: int
+    bytes: int = 0
+    seconds: float = 0.0
+    date: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    failures: list[dict[str, str]] = field(default_factory=list)
+
+
+def load_ours(vocabulary: str, reference: str) -> Any:
+    """Our tokenizer of a vocabulary, from the file whose semantics are those of ``reference``."""
+    path = rank_file(vocabulary) if reference == "tiktoken" else tokenizer_json_path(vocabulary)
+    return numba_nlp.load_tokenizer(str(path))
+
+
+class Parity:
+    """Our tokenizer beside a reference.
+
+    Parameters
+    ----------
+    vocabulary : str
+        ``"gpt2"``, ``"cl100k"``, ``"o200k"``, ``"p50k"``, ``"roberta"``.
+    reference : {"tiktoken", "tokenizers"}
+        tiktoken is asked by ``encode_ordinary`` and we by ``special="plain"``; tokenizers matches its added tokens and
+        so do we (``special="match"``).
+    tokenizer : Tokenizer, optional
+        Ours, when it is not the one that :func:`load_ours` gives.
+    """
+
+    def __init__(self, vocabulary: str, reference: str, tokenizer: Any = None) -> None:
+        self.vocabulary, self.reference = vocabulary, reference
+        self.special = "plain" if reference == "tiktoken" else "match"
+        self.tokenizer = load_ours(vocabulary, reference) if tokenizer is None else tokenizer
+        #: RoBERTa's spans leave out the leading space, and "<mask>" takes the space before it.
+        self.contiguous = vocabulary != "roberta"
+        if reference == "tiktoken":
+            name = VOCABULARIES[vocabulary]
+            if name is None:
+                raise ValueError(f"tiktoken has no encoding for {vocabulary!r}; use --reference tokenizers")
+            self._encoding = tiktoken_encoding(name)
+        else:
+            self._hf = hf_tokenizer(vocabulary)
+
+    def expected(self, texts: list[str]) -> tuple[list[list[int]], list[list[tuple[int, int]]] | None]:
+        """Ids of the reference, and its character spans where it has them."""
+        if self.reference == "tiktoken":
+            return self._encoding.encode_ordinary_batch(texts, num_threads=2), None
+        rows = self._hf.encode_batch(texts, add_special_tokens=False)
+        return [row.ids for row in rows], [row.offsets for row in rows]
+
+    def problems(self, texts: list[str], single_every: int = 50) -> Iterator[Problem]:
+        """Every difference on these strings, checked as one batch."""
+        ids, spans = self.expected(texts)
+        in_characters = self.tokenizer.encode_batch(texts, special=self.special, spans=True)
+        in_bytes = self.tokenizer.encode_batch(texts, special=self.special, spans=True, unit="byte")
+        decoded = self.tokenizer.decode_batch(in_bytes)
+        for row, text in enumerate(texts):
+            start, stop = int(in_bytes.offsets[row]), int(in_bytes.offsets[row + 1])
+            mine = in_bytes.values[start:stop].tolist()
+            if mine != ids[row]:
+                yield Problem("ids", text, mine, ids[row])
+                continue
+            if in_characters.values[start:stop].tolist() != mine:
+                yield Problem("ids with character spans", text, in_characters.values[start:stop].tolist(), mine)
+            if spans is not None:
+                pairs = np.stack([in_characters.starts[start:stop], in_characters.ends[start:stop]], axis=1)
+                if list(map(tuple, pairs.tolist())) != spans[row]:
+                    yield Problem("spans", text, pairs.tolist(), spans[row])
+            if self.contiguous:
+                edges = [0, *in_bytes.ends[start:stop].tolist()]
+                if in_bytes.starts[start:stop].tolist() != edges[:-1] or edges[-1] != len(text.encode()):
+                    yield Problem("byte spans", text, edges, f"{len(text.encode())} bytes, without gaps")
+                if decoded[row] != text:
+                    yield Problem("decoded text", text, decoded[row], text)
+            if row % single_every == 0:
+                alone = self.tokenizer.encode(text, special=self.special).tolist()
+                if alone != mine:
+                    yield Problem("ids of encode and encode_batch", text, alone, mine)
+
+
+def shrink(text: str, fails: Callable[[str], bool]) -> str:
+    """A shorter string that still fails: pieces are left out as long as it does, then single characters."""
+    size = max(len(text) // 2, 1)
+    while True:
+        start, shorter = 0, False
+        while start < len(text):
+            candidate = text[:start] + text[start + size :]
+            if candidate != text and fails(candidate):
+                text, shorter = candidate, True
+            else:
+                start += size
+        if not shorter and size == 1:
+            return text
+        if not shorter:
+            size = max(size // 2, 1)
+
+
+def _shrunk(parity: Parity, problem: Problem) -> Problem:
+    """The same kind of problem on a shorter text, when the text fails on its own (and not only in its batch)."""
+
+    def alone(text: str) -> Problem | None:
+        return next((found for found in parity.problems([text], single_every=1) if found.what == problem.what), None)
+
+    if alone(problem.text) is None:
+        return problem
+    return alone(shrink(problem.text, lambda text: alone(text) is not None)) or problem
+
+
+def fuzz(parity: Parity, count: int, seed: int, say: Callable[[str], None] | None = None) -> Summary:
+    """Check ``count`` strings made from ``seed``.
+
+    Parameters
+    ----------
+    say : callable, optional
+        Called with a line of progress now and then, and with every shrunk failure.
+    """
+    summary = Summary(parity.vocabulary, parity.reference, count, seed)
+    summary.date = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    summary.versions = {
+        "numba_nlp": getattr(numba_nlp, "__version__", "unknown"),
+        parity.reference: version(parity.reference),
+        "python": sys.version.split()[0],
+    }
+    started = time.perf_counter()
+    texts = fuzz_texts(count, seed)
+    done = failing = 0
+    while batch := list(islice(texts, BATCH)):
+        for problem in parity.problems(batch):
+            found = _shrunk(parity, problem)
+            entry = {key: repr(value) for key, value in asdict(found).items()}
+            failing += 1
+            if entry not in summary.failures:
+                summary.failures.append(entry)
+                if say is not None:
+                    say(str(found))
+            if failing >= ENOUGH:
+                break
+        done += len(batch)
+        summary.bytes += sum(len(text.encode()) for text in batch)
+        if say is not None and done % (BATCH * 25) == 0:
+            say(f"{done} of {count} strings, {time.perf_counter() - started:.0f} s, {failing} failures")
+        if failing >= ENOUGH:
+            summary.count = done
+            break
+    summary.seconds = round(time.perf_counter() - started, 1)
+    return summary
+
+
+def main() -> None:
+    """Command line; see the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--vocab", choices=sorted(VOCABULARIES), default="gpt2")
+    parser.add_argument("--reference", choices=("tiktoken", "tokenizers"), default="tiktoken")
+    parser.add_argument("--out", type=Path, help="summary (default docs/results/fuzz_<vocabulary>_<reference>.json)")
+    options = parser.parse_args()
+    summary = fuzz(Parity(options.vocab, options.reference), options.count, options.seed, print)
+    path = options.out or ROOT / "docs" / "results" / f"fuzz_{options.vocab}_{options.reference}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(asdict(summary), indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
+    print(json.dumps({key: value for key, value in asdict(summary).items() if key != "failures"}))
+    if summary.failures:
+        raise SystemExit(f"{len(summary.failures)} failing strings, see {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""The outside libraries that ids are compared with, built from files on disk: tiktoken and Hugging Face tokenizers.
+
+tiktoken's own definitions (pattern, special tokens, expected digests) are used as they are; only the download of the
+rank files is answered from disk, so what is compared with is the published encoding or nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from tools.files import find_file, made_folder
+from tools.tiktoken_to_tokenizer_json import PATTERNS, convert_ranks, tokenizer_json
+
+__all__ = [
+    "VOCABULARIES",
+    "hf_tokenizer",
+    "rank_file",
+    "read_ranks",
+    "source_path",
+    "tiktoken_encoding",
+    "tokenizer_json_path",
+]
+
+#: Short name -> tiktoken's name (None where tiktoken has no such encoding).
+VOCABULARIES: dict[str, str | None] = {
+    "gpt2": "gpt2",
+    "cl100k": "cl100k_base",
+    "o200k": "o200k_base",
+    "p50k": "p50k_base",
+    "roberta": None,
+}
+
+#: Last part of the address that tiktoken asks for -> (carried name, name in the data folder).
+_FILES = {
+    "vocab.bpe": ("merges.txt", "vocab/gpt2/merges.txt"),
+    "encoder.json": ("vocab.json", "vocab/gpt2/vocab.json"),
+    "cl100k_base.tiktoken": (None, "vocab/tiktoken/cl100k_base.tiktoken"),
+    "o200k_base.tiktoken": (None, "vocab/tiktoken/o200k_base.tiktoken"),
+    "p50k_base.tiktoken": (None, "vocab/tiktoken/p50k_base.tiktoken"),
+}
+
+
+def _file(name: str) -> Path:
+    carried, shared = _FILES[name]
+    return find_file(carried=carried, shared=shared)
+
+
+def _read_local(address: str, expected_hash: str | None = None) -> bytes:
+    """Stand-in for tiktoken's cached download: the local copy, if it is the file that tiktoken expects."""
+    path = _file(address.rsplit("/", 1)[-1])
+    content = path.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    if expected_hash is not None and digest != expected_hash:
+        raise ValueError(f"{path}: sha256 {digest}, but tiktoken expects {expected_hash} for {address}")
+    return content
+
+
+@cache
+def tiktoken_encoding(name: str) -> Any:
+    """tiktoken's ``Encoding`` of that name (``"gpt2"``, ``"cl100k_base"`` ...), without the network.
+
+    Raises
+    ------
+    FileNotFoundError
+        The rank file is not on this machine.
+    """
+    import tiktoken
+    import tiktoken.load
+    from tiktoken_ext import openai_public
+
+    with mock.patch.object(tiktoken.load, "read_file_cached", _read_local):
+        return tiktoken.Encoding(**openai_public.ENCODING_CONSTRUCTORS[name]())
+
+
+def read_ranks(path: Path) -> dict[bytes, int]:
+    """Pieces and ranks of a ``.tiktoken`` file."""
+    ranks = {}
+    for line in path.read_bytes().splitlines():
+        piece, rank = line.split()
+        ranks[base64.b64decode(piece)] = int(rank)
+    return ranks
+
+
+def rank_file(vocabulary: str) -> Path:
+    """The ``.tiktoken`` file of a vocabulary.
+
+    GPT-2's is written from its two files, and is then the published ``r50k_base.tiktoken`` byte for byte.
+    """
+    if vocabulary != "gpt2":
+        return _file(f"{VOCABULARIES[vocabulary]}.tiktoken")
+    path = made_folder() / "r50k_base.tiktoken"
+    if not path.exists():
+        ranks = tiktoken_encoding("gpt2")._mergeable_ranks
+        lines = [base64.b64encode(piece) + b" %d\n" % rank for piece, rank in sorted(ranks.items(), key=lambda x: x[1])]
+        unfinished = path.with_suffix(".part")
+        unfinished.write_bytes(b"".join(lines))
+        unfinished.replace(path)
+    return path
+
+
+def source_path(vocabulary: str) -> Path | tuple[Path, Path]:
+    """The original file(s) of a vocabulary: a ``.tiktoken`` file, or ``vocab.json`` and ``merges.txt``."""
+    if vocabulary == "gpt2":
+        return _file("encoder.json"), _file("vocab.bpe")
+    if vocabulary == "roberta":
+        return (
+            find_file(shared="vocab/roberta_bart/vocab.json"),
+            find_file(shared="vocab/roberta_bart/merges.txt"),
+        )
+    return rank_file(vocabulary)
+
+
+def _read_gpt2_files(vocab: Path, merges: Path) -> tuple[dict[str, int], list[list[str]]]:
+    lines = merges.read_text(encoding="utf-8").splitlines()
+    if lines and lines[0].startswith("#version"):
+        lines = lines[1:]
+    return json.loads(vocab.read_text(encoding="utf-8")), [line.split(" ") for line in lines if line]
+
+
+def tokenizer_json_path(vocabulary: str) -> Path:
+    """A ``tokenizer.json`` of the vocabulary, made once from its original files.
+
+    Special tokens: those of tiktoken's definition; for ``roberta`` the five of its own vocabulary.
+    """
+    path = made_folder() / f"{vocabulary}.tokenizer.json"
+    if path.exists():
+        return path
+    source = source_path(vocabulary)
+    if isinstance(source, tuple):
+        vocab, merges = _read_gpt2_files(*source)
+        names = ["<|endoftext|>"] if vocabulary == "gpt2" else ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+        special = {name: vocab[name] for name in names}
+        made = tokenizer_json(vocab, merges, special, None, ignore_merges=False, roberta=vocabulary == "roberta")
+    else:
+        name = VOCABULARIES[vocabulary]
+        if name not in PATTERNS:
+            raise ValueError(f"no hub spelling of the split pattern of {name!r} is known; known: {sorted(PATTERNS)}")
+        made = convert_ranks(read_ranks(source), tiktoken_encoding(name)._special_tokens, PATTERNS[name])
+    unfinished = path.with_suffix(".part")
+    unfinished.write_text(json.dumps(made, ensure_ascii=False), encoding="utf-8")
+    unfinished.replace(path)
+    return path
+
+
+@cache
+def hf_tokenizer(vocabulary: str) -> Any:
+    """Hugging Face ``Tokenizer`` of the vocabulary, from :func:`tokenizer_json_path`."""
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_file(str(tokenizer_json_path(vocabulary)))
