@@ -165,7 +165,9 @@ def next_end_deepseek_v3(class_index, class_blocks, data, position, stop):
             word = ascii_letters_end(data, end, stop)
             if word > end:
                 return word
-        return lines_end(data, piece_run_end(class_index, class_blocks, data, end, stop, in_cjk, SIGNS), stop, False)
+        end = piece_run_end(class_index, class_blocks, data, end, stop, in_cjk, SIGNS)
+        # line ends are beyond the end of a piece of ideographs and kana
+        return end if in_cjk else lines_end(data, end, stop, False)
     next_class, after = piece_character(class_index, class_blocks, data, end, stop, in_cjk)
     if first_class != NEWLINE and (LETTERS_AND_MARKS >> next_class) & 1:
         return piece_run_end(class_index, class_blocks, data, after, stop, in_cjk, LETTERS_AND_MARKS)

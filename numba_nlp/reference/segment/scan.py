@@ -71,6 +71,9 @@ _UPPERS, _LOWERS = "356", "456"
 _ASCII_SIGNS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _ASCII_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
+#: ``[一-龥぀-ゟ゠-ヿ]``
+CJK = frozenset(map(chr, [*range(0x3040, 0x3100), *range(0x4E00, 0x9FA6)]))
+
 _BLANKS: list[list[Item]] = [[_some(_SPACES), NoVisibleNext()], [_some(_SPACES)]]
 _LINES: list[list[Item]] = [[_any(_SPACES), _some("9")]]
 
@@ -197,9 +200,8 @@ def split(class_index, class_blocks, text: str, alternatives: list[list[Item]]) 
 
 def split_deepseek_v3(class_index, class_blocks, text: str) -> list[str]:
     """The three splits of DeepSeek-V3, one after the other."""
-    cjk = frozenset(map(chr, [*range(0x3040, 0x3100), *range(0x4E00, 0x9FA6)]))
     pieces = [text]
-    for alternatives in ([[_run("7", 1, 3)]], [[Run(frozenset(), 1, MANY, cjk)]], ALTERNATIVES["deepseek_v3"]):
+    for alternatives in ([[_run("7", 1, 3)]], [[Run(frozenset(), 1, MANY, CJK)]], ALTERNATIVES["deepseek_v3"]):
         pieces = [part for piece in pieces for part in split(class_index, class_blocks, piece, alternatives)]
     return pieces
 
