@@ -1,26 +1,18 @@
-r"""Pieces of the scanners against tiktoken and tokenizers themselves.
-
-tokenizers shows its pieces (``pre_tokenize_str``). tiktoken does not, so its boundaries are made visible by ranks: the
-single bytes, every piece that the scanner gives, and every concatenation of neighbouring pieces of one text. tiktoken
-looks a piece up as a whole before it merges anything, so a text whose ids are those of the scanner's pieces, in order,
-was cut alike: a boundary of tiktoken's is always one between ids, hence one of the scanner's; and where the scanner has
-one more, tiktoken's piece is a concatenation, whose own id would have come out. Text left out by tiktoken would be
-missing among the ids.
-"""
+"""Pieces of the scanners against tiktoken and tokenizers themselves."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-import tiktoken
 from tokenizers import Regex
 from tokenizers.pre_tokenizers import ByteLevel, PreTokenizer, Sequence, Split
 
 from numba_nlp.kernels.segment import scan
 from numba_nlp.kernels.segment.characters import LETTERS
+from tests.reference_parity.boundaries import check_tiktoken, check_tokenizers
 from tests.scan_texts import fuzzed
 from tests.shared_data import shared
 from vocab_tools.compiler.classes import class_tables, classes_of_all
@@ -48,28 +40,6 @@ def scanner_pieces(name: str, reference: str) -> Callable[[str], list[str]]:
     return pieces
 
 
-def check_tokenizers(pre_tokenizer: PreTokenizer, name: str, texts: Iterable[str]) -> None:
-    pieces = scanner_pieces(name, "tokenizers")
-    for text in texts:
-        expected = [text[start:end] for _, (start, end) in pre_tokenizer.pre_tokenize_str(text)]
-        assert pieces(text) == expected, repr(text)
-
-
-def check_tiktoken(regex: str, name: str, texts: list[str]) -> None:
-    pieces = scanner_pieces(name, "tiktoken")
-    ranks = {bytes([i]): i for i in range(256)}
-    cut = [[piece.encode() for piece in pieces(text)] for text in texts]
-    for parts in cut:
-        for first in range(len(parts)):
-            joined = b""
-            for part in parts[first:]:
-                joined += part
-                ranks.setdefault(joined, len(ranks))
-    encoding = tiktoken.Encoding("boundaries", pat_str=regex, mergeable_ranks=ranks, special_tokens={})
-    for text, parts in zip(texts, cut, strict=True):
-        assert encoding.encode_ordinary(text) == [ranks[part] for part in parts], repr(text)
-
-
 def split_sequence(regexes: tuple[str, ...]) -> PreTokenizer:
     return Sequence([Split(Regex(regex), "isolated") for regex in regexes])
 
@@ -85,17 +55,17 @@ tiktoken_variants = pytest.mark.parametrize("variant", known_variants("tiktoken"
 @tokenizers_variants
 def test_fuzzed_texts_cut_as_by_tokenizers(variant):
     name, regexes = variant
-    check_tokenizers(split_sequence(regexes), name, fuzzed(4000, seed=1))
+    check_tokenizers(split_sequence(regexes), scanner_pieces(name, "tokenizers"), fuzzed(4000, seed=1))
 
 
 @tiktoken_variants
 def test_fuzzed_texts_cut_as_by_tiktoken(variant):
     name, (regex,) = variant
-    check_tiktoken(regex, name, fuzzed(4000, seed=2))
+    check_tiktoken(regex, scanner_pieces(name, "tiktoken"), fuzzed(4000, seed=2))
 
 
 def test_fuzzed_texts_cut_as_by_byte_level():
-    check_tokenizers(ByteLevel(add_prefix_space=False, use_regex=True), "gpt2", fuzzed(4000, seed=3))
+    check_tokenizers(ByteLevel(add_prefix_space=False, use_regex=True), scanner_pieces("gpt2", "tokenizers"), fuzzed(4000, seed=3))
     assert ("gpt2", (BYTE_LEVEL_REGEX,)) in known_variants("tokenizers")
 
 
@@ -116,28 +86,25 @@ def telling_code_points(reference: str, step: int) -> list[int]:
 def test_code_points_in_context_cut_as_by_tokenizers(variant):
     name, regexes = variant
     points = telling_code_points("tokenizers", 211)
-    check_tokenizers(split_sequence(regexes), name, (c.format(chr(cp)) for c in CONTEXTS for cp in points))
+    check_tokenizers(split_sequence(regexes), scanner_pieces(name, "tokenizers"), (c.format(chr(cp)) for c in CONTEXTS for cp in points))
 
 
 @tiktoken_variants
 def test_code_points_in_context_cut_as_by_tiktoken(variant):
     name, (regex,) = variant
     points = telling_code_points("tiktoken", 211)
-    check_tiktoken(regex, name, [c.format(chr(cp)) for c in CONTEXTS for cp in points])
+    check_tiktoken(regex, scanner_pieces(name, "tiktoken"), [c.format(chr(cp)) for c in CONTEXTS for cp in points])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("context", CONTEXTS[:5])
 @tokenizers_variants
-def test_every_code_point_in_context_cuts_as_by_tokenizers(variant, context):
-    # One text a plane of contexts, each closed by a word and a line end that no pattern lets the context reach over.
+def test_every_assigned_code_point_in_context_cuts_as_by_tokenizers(variant, context):
     name, regexes = variant
-    pre_tokenizer, pieces = split_sequence(regexes), scanner_pieces(name, "tokenizers")
-    for first in range(0, 0x110000, 0x4000):
-        points = [cp for cp in range(first, first + 0x4000) if not 0xD800 <= cp < 0xE000]
-        text = "".join(context.format(chr(cp)) + "\nz\n" for cp in points)
-        expected = [text[start:end] for _, (start, end) in pre_tokenizer.pre_tokenize_str(text)]
-        assert pieces(text) == expected, f"in U+{first:04X} and on"
+    # Joined by a line end, a word and a line end, over which no pattern's match reaches.
+    filled = [context.format(chr(cp)) + "\nz\n" for cp in telling_code_points("tokenizers", 1)]
+    texts = ["".join(filled[i : i + 1000]) for i in range(0, len(filled), 1000)]
+    check_tokenizers(split_sequence(regexes), scanner_pieces(name, "tokenizers"), texts)
 
 
 @pytest.mark.slow
@@ -145,14 +112,14 @@ def test_every_code_point_in_context_cuts_as_by_tokenizers(variant, context):
 @tiktoken_variants
 def test_every_assigned_code_point_in_context_cuts_as_by_tiktoken(variant, context):
     name, (regex,) = variant
-    check_tiktoken(regex, name, [context.format(chr(cp)) for cp in telling_code_points("tiktoken", 1)])
+    check_tiktoken(regex, scanner_pieces(name, "tiktoken"), [context.format(chr(cp)) for cp in telling_code_points("tiktoken", 1)])
 
 
 @pytest.mark.parametrize("file", TEXTS)
 @tokenizers_variants
 def test_real_texts_cut_as_by_tokenizers(variant, file):
     name, regexes = variant
-    check_tokenizers(split_sequence(regexes), name, [real_text(file)[:300_000]])
+    check_tokenizers(split_sequence(regexes), scanner_pieces(name, "tokenizers"), [real_text(file)[:300_000]])
 
 
 @pytest.mark.parametrize("file", TEXTS)
@@ -161,11 +128,11 @@ def test_real_texts_cut_as_by_tiktoken(variant, file):
     name, (regex,) = variant
     text = real_text(file)
     # short texts, since their concatenations are many
-    check_tiktoken(regex, name, [text[i : i + 60] for i in range(0, len(text), 60 + len(text) // 4000)])
+    check_tiktoken(regex, scanner_pieces(name, "tiktoken"), [text[i : i + 60] for i in range(0, len(text), 60 + len(text) // 4000)])
 
 
 def real_text(file: str) -> str:
-    text = shared(f"text/{file}").read_text(encoding="utf-8", newline="")
+    text = shared(f"text/{file}").read_bytes().decode()
     return "\n".join(json.loads(text)) if file == "blns.json" else text
 
 
