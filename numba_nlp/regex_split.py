@@ -1,8 +1,8 @@
-"""Pre-tokenisation by any regular expression, through the ``regex`` library, as the reference's engine would cut.
+r"""Pre-tokenisation by any regular expression, through the ``regex`` library, as the reference's engine would cut.
 
 The expression is translated first (:mod:`numba_nlp.regex_translate`), since engines differ: in the Unicode version of
-``\\p{..}`` and ``\\s``, in what ``$`` and ``{1,3}+`` mean, in which letters are equal when case is ignored. What cannot be
-translated exactly is refused by name.
+``\p{..}`` and ``\s``, in what ``$`` and ``{1,3}+`` mean, in which letters are equal when case is ignored. What cannot
+be translated exactly is refused by name.
 """
 
 from __future__ import annotations

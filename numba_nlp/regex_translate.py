@@ -5,11 +5,12 @@ tiktoken runs fancy-regex (Rust), tokenizers runs Oniguruma with Ruby's syntax. 
 - ``\p{..}``, ``\P{..}``, ``\s``, ``\S`` become the reference's own classes (see below);
 - ``(?i:...)`` around ASCII letters becomes explicit sets of the letter's variants (the ``regex`` library would count
   U+0130 and U+0131 as variants of i);
-- ``^``, ``$``, ``\A``, ``\z``, ``\Z`` become assertions with the meaning they have in the engine: ``$`` is the end of the
-  text in tiktoken, and the end of any line in tokenizers.
+- ``^``, ``$``, ``\A``, ``\z``, ``\Z`` become assertions with the meaning they have in the engine: ``$`` is the end of
+  the text in tiktoken, and the end of any line in tokenizers.
 
 Everything else that passes means the same in all three: literals, escapes of control characters and punctuation, ``.``,
-sets of characters and ranges, groups, look-around, ``|`` and greedy, lazy and possessive quantifiers. The rest is refused.
+sets of characters and ranges, groups, look-around, ``|`` and greedy, lazy and possessive quantifiers. The rest is
+refused.
 
 An expression can tell a character that it does not mention from others by its class only. So the translated expression
 is not for the text itself, but for its image: every character that is not mentioned is replaced by a stand-in for its
@@ -72,7 +73,7 @@ _ASSERTIONS = MappingProxyType(
 )
 _GROUPS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>")
 _LAST = 0x10FFFF
-#: Where stand-ins are taken from: private use, so that no text means anything by them (they would do no harm if it did).
+#: Where stand-ins are taken from. A character of the text that is one is itself replaced by the stand-in of its class.
 _STAND_INS = slice(0xE000, 0xF900)
 
 N_CLASSES = 10
@@ -219,7 +220,9 @@ class _Translator:
     def add_folded_letter(self, letter: str) -> None:
         self.letters += letter
         if self.reference == "tokenizers" and any(fold in self.letters for fold in _MULTIPLE_FOLDS):
-            raise self.refuse(f"'{self.letters}' where case is ignored, which also matches one letter (a ligature, sharp s),")
+            raise self.refuse(
+                f"'{self.letters}' where case is ignored, which also matches one letter (a ligature, sharp s),"
+            )
 
     def group(self) -> str:
         if self.peek(4) == "(?i:":
@@ -323,7 +326,7 @@ class _Translator:
     def named_set(self, names: Iterable[str]) -> Flags:
         """Characters of the union of named sets."""
         if self.folding[-1] and any(name not in ("s", "S", "pP", "pN") for name in names):
-            raise self.refuse(f"\\p{{..}} of letters, marks or symbols where case is ignored")
+            raise self.refuse(r"\p{..} of letters, marks or symbols where case is ignored")
         wanted = np.zeros(self.classes.size, dtype=bool)
         positive = {name[1:] for name in names if name[0] == "p"}
         for name in names:

@@ -108,7 +108,8 @@ def read_classes(characters_of: CharactersOf) -> NDArray[np.uint8]:
         found = characters_of(regex)
         twice = np.flatnonzero(found & (classes != 0))
         if twice.size:
-            raise SystemExit(f"{regex} overlaps class {classes[twice[0]]} at U+{twice[0]:04X} and {twice.size - 1} more")
+            where = f"at U+{twice[0]:04X} and {twice.size - 1} more"
+            raise SystemExit(f"{regex} overlaps class {classes[twice[0]]} {where}")
         classes[found] = number
     surrogate = np.zeros(N_CODE_POINTS, dtype=bool)
     surrogate[0xD800:0xE000] = True

@@ -41,8 +41,9 @@ def test_every_code_point_has_the_class_of_the_installed_reference(reference):
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_tables_are_read_only_and_block_0_is_ascii(reference):
     tables = class_tables(reference)
-    assert tables.class_index.dtype == np.uint16 and tables.class_blocks.dtype == np.uint8
-    assert not tables.class_index.flags.writeable and not tables.class_blocks.flags.writeable
+    for array, dtype in ((tables.class_index, np.uint16), (tables.class_blocks, np.uint8)):
+        assert array.dtype == dtype
+        assert not array.flags.writeable
     assert tables.class_index[0] == 0
     assert [tables.class_blocks[ord(c)] for c in "\x00!$Aa0 \n\r\x1c"] == [0, 1, 2, 3, 4, 7, 8, 9, 9, 0]
 

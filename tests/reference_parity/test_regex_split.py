@@ -20,10 +20,11 @@ from vocab_tools.compiler.patterns import known_variants
 
 #: Patterns without a scanner; every construct that is translated occurs.
 PATTERNS = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}"
+    r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     r"\p{Ll}+|\P{Ll}",
     r"[\p{Lu}\p{Lt}][\P{L}]?|.|\n",
-    r"(?:(?i:[k-t]+)|(?i:kel)|[^a-z\x{1F600}]){1,4}?|[\x41-\x5A]++|(?s:x)|\S".replace("(?s:x)|", ""),
+    r"(?:(?i:[k-t]+)|(?i:kel)|[^a-z\x{1F600}]){1,4}?|[\x41-\x5A]++|\S",
     r"(?<=a)\s|(?<!')s+|(?>\s+)\n|(?=-)[-!]*|[\s\S]",
     r"^\s+|\S+$|\A-|[^$^]\z|[\s\S]",
     r"[\]\[\-\\^]|(a|b)*?c|\t\.\*|\u00e9|[\s\S]",

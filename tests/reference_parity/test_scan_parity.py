@@ -65,7 +65,9 @@ def test_fuzzed_texts_cut_as_by_tiktoken(variant):
 
 
 def test_fuzzed_texts_cut_as_by_byte_level():
-    check_tokenizers(ByteLevel(add_prefix_space=False, use_regex=True), scanner_pieces("gpt2", "tokenizers"), fuzzed(4000, seed=3))
+    check_tokenizers(
+        ByteLevel(add_prefix_space=False, use_regex=True), scanner_pieces("gpt2", "tokenizers"), fuzzed(4000, seed=3)
+    )
     assert ("gpt2", (BYTE_LEVEL_REGEX,)) in known_variants("tokenizers")
 
 
@@ -74,7 +76,13 @@ def telling_code_points(reference: str, step: int) -> list[int]:
     class_index, class_blocks, _ = class_tables(reference)
     classes = classes_of_all(class_index, class_blocks).astype(int)
     classes[0xD800:0xE000] = -1
-    chosen = set(range(0x250)) | {0x212A, 0x200D, *range(0x2000, 0x2070), *range(0x3000, 0x3100), *range(0xFB00, 0xFB07)}
+    chosen = set(range(0x250)) | {
+        0x212A,
+        0x200D,
+        *range(0x2000, 0x2070),
+        *range(0x3000, 0x3100),
+        *range(0xFB00, 0xFB07),
+    }
     for number in range(10):
         members = np.flatnonzero(classes == number)
         # the unassigned are 15 times as many as all others together, and all alike
@@ -86,7 +94,11 @@ def telling_code_points(reference: str, step: int) -> list[int]:
 def test_code_points_in_context_cut_as_by_tokenizers(variant):
     name, regexes = variant
     points = telling_code_points("tokenizers", 211)
-    check_tokenizers(split_sequence(regexes), scanner_pieces(name, "tokenizers"), (c.format(chr(cp)) for c in CONTEXTS for cp in points))
+    check_tokenizers(
+        split_sequence(regexes),
+        scanner_pieces(name, "tokenizers"),
+        (c.format(chr(cp)) for c in CONTEXTS for cp in points),
+    )
 
 
 @tiktoken_variants
@@ -112,7 +124,9 @@ def test_every_assigned_code_point_in_context_cuts_as_by_tokenizers(variant, con
 @tiktoken_variants
 def test_every_assigned_code_point_in_context_cuts_as_by_tiktoken(variant, context):
     name, (regex,) = variant
-    check_tiktoken(regex, scanner_pieces(name, "tiktoken"), [context.format(chr(cp)) for cp in telling_code_points("tiktoken", 1)])
+    check_tiktoken(
+        regex, scanner_pieces(name, "tiktoken"), [context.format(chr(cp)) for cp in telling_code_points("tiktoken", 1)]
+    )
 
 
 @pytest.mark.parametrize("file", TEXTS)
@@ -128,7 +142,9 @@ def test_real_texts_cut_as_by_tiktoken(variant, file):
     name, (regex,) = variant
     text = real_text(file)
     # short texts, since their concatenations are many
-    check_tiktoken(regex, scanner_pieces(name, "tiktoken"), [text[i : i + 60] for i in range(0, len(text), 60 + len(text) // 4000)])
+    check_tiktoken(
+        regex, scanner_pieces(name, "tiktoken"), [text[i : i + 60] for i in range(0, len(text), 60 + len(text) // 4000)]
+    )
 
 
 def real_text(file: str) -> str:

@@ -38,6 +38,8 @@ from numba_nlp.kernels.segment.characters import (
 from numba_nlp.kernels.segment.patterns import CL100K, GPT2, LLAMA3, O200K, QWEN2, TEKKEN
 from numba_nlp.kernels.segment.scan_deepseek import next_end_deepseek_v3
 
+#: Classes that no word of o200k starts with.
+_NO_WORD = NUMBERS | 1 << NEWLINE
 _SPACE = 0x20
 _APOSTROPHE = 0x27
 
@@ -84,9 +86,9 @@ def next_end_gpt2(class_index, class_blocks, data, position, stop):
 def next_end_cl100k(class_index, class_blocks, data, position, stop):
     r"""End of the cl100k token that starts at ``position``.
 
-    ``'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s``
-    as tiktoken has it: because of ``\s++$`` white space at the end of the text is one token even with line ends in it,
-    which is what tells this pattern from Llama-3's.
+    ``'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+`` |
+    ``\s++$|\s*[\r\n]|\s+(?!\S)|\s`` as tiktoken has it: because of ``\s++$`` white space at the end of the text is one
+    token even with line ends in it, which is what tells this pattern from Llama-3's.
 
     Parameters
     ----------
@@ -111,7 +113,8 @@ def next_end_cl100k(class_index, class_blocks, data, position, stop):
 def next_end_llama3(class_index, class_blocks, data, position, stop):
     r"""End of the Llama-3 token that starts at ``position``.
 
-    ``(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+``
+    ``(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*`` |
+    ``\s*[\r\n]+|\s+(?!\S)|\s+``
 
     Parameters
     ----------
@@ -184,7 +187,6 @@ def _word_end(class_index, class_blocks, data, position, stop, digits):
     return lines_end(data, end, stop, False)
 
 
-
 @inlined
 def next_end_o200k(class_index, class_blocks, data, position, stop):
     r"""End of the o200k token that starts at ``position``.
@@ -248,7 +250,7 @@ def _cased_word_end(class_index, class_blocks, data, position, stop):
     - otherwise the run is upper case only, and the second alternative takes it if it is not empty.
     """
     first_class, end = character(class_index, class_blocks, data, position)
-    if first_class == NUMBER or first_class == NEWLINE:
+    if (_NO_WORD >> first_class) & 1:
         return position
     run = position if (LETTERS >> first_class) & 1 else end
     shared = position

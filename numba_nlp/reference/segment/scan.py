@@ -37,11 +37,11 @@ class Contraction(NamedTuple):
 
 
 class TextEnd(NamedTuple):
-    """``$``"""
+    """The end of the text, ``$``."""
 
 
 class NoVisibleNext(NamedTuple):
-    r"""``(?!\S)``"""
+    r"""The end of the text or white space next, ``(?!\S)``."""
 
 
 Item = Run | Contraction | TextEnd | NoVisibleNext
