@@ -12,7 +12,7 @@ import struct
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ REFERENCES = ("tiktoken", "tokenizers")
 #: Code points in one block of the two-stage table.
 BLOCK = 128
 N_CODE_POINTS = 0x110000
-_DTYPES = {"U8": np.dtype("<u1"), "U16": np.dtype("<u2")}
+_DTYPES: dict[str, np.dtype[Any]] = {"U8": np.dtype("<u1"), "U16": np.dtype("<u2")}
 
 
 class ClassTables(NamedTuple):
@@ -113,7 +113,7 @@ def two_stage(classes: NDArray[np.uint8]) -> tuple[NDArray[np.uint16], NDArray[n
     return index, np.frombuffer(b"".join(numbers), dtype=np.uint8)
 
 
-def unpack_arrays(content: bytes) -> tuple[dict[str, NDArray[np.generic]], Mapping[str, str]]:
+def unpack_arrays(content: bytes) -> tuple[dict[str, NDArray[Any]], Mapping[str, str]]:
     """Read flat uint8 and uint16 arrays and the metadata out of the bytes of a safetensors file.
 
     Parameters
@@ -134,16 +134,16 @@ def unpack_arrays(content: bytes) -> tuple[dict[str, NDArray[np.generic]], Mappi
     (header_size,) = struct.unpack_from("<Q", content)
     header = json.loads(content[8 : 8 + header_size])
     metadata = header.pop("__metadata__", {})
-    arrays: dict[str, NDArray[np.generic]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     for name, entry in header.items():
-        dtype = _DTYPES.get(entry["dtype"])
         first, last = entry["data_offsets"]
-        if dtype is None or (last - first) != entry["shape"][0] * dtype.itemsize or 8 + header_size + last > len(content):
+        dtype = _DTYPES.get(entry["dtype"])
+        if dtype is None or last - first != entry["shape"][0] * dtype.itemsize or 8 + header_size + last > len(content):
             raise SourceFormatError(f"class table {name!r} does not fit its entry {entry}; reinstall the package")
         arrays[name] = np.frombuffer(content, dtype, entry["shape"][0], 8 + header_size + first)
     return arrays, metadata
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> tuple[dict[str, NDArray], Mapping[str, str]]:
+def _shipped() -> tuple[dict[str, NDArray[Any]], Mapping[str, str]]:
     return unpack_arrays((resources.files("vocab_tools") / "data" / "unicode_classes.safetensors").read_bytes())

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numba_nlp._jit import kernel
+from numba_nlp._jit import inlined, kernel
 
 OTHER = 0
 PUNCTUATION = 1
@@ -32,11 +32,19 @@ NUMBERS = 1 << NUMBER
 SPACES = 1 << BLANK | 1 << NEWLINE
 #: ``[\r\n]``
 NEWLINES = 1 << NEWLINE
+#: ``[\p{P}\p{S}]``
+SIGNS = 1 << PUNCTUATION | 1 << SYMBOL
+#: ``[\p{L}\p{M}]``
+LETTERS_AND_MARKS = LETTERS | 1 << MARK
+#: ``[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]``
+CAPITALS = 1 << UPPER | 1 << LETTER | 1 << MARK
+#: ``[\p{Ll}\p{Lm}\p{Lo}\p{M}]``
+SMALLS = 1 << LOWER | 1 << LETTER | 1 << MARK
 #: ``[^\s\p{L}\p{N}]``
 OTHERS = 1 << OTHER | 1 << PUNCTUATION | 1 << SYMBOL | 1 << MARK
 
 
-@kernel
+@inlined
 def character(class_index, class_blocks, data, position):
     """Class and end of the character that starts at a byte.
 
@@ -51,25 +59,27 @@ def character(class_index, class_blocks, data, position):
     -------
     character_class, end : int64, int64
     """
-    lead = np.int64(data[position])
+    lead = np.int64(data[np.uint64(position)])
     if lead < 0x80:
-        return np.int64(class_blocks[lead]), position + 1
+        return np.int64(class_blocks[np.uint64(lead)]), position + 1
     # The block number is the code point >> 7, the place in the block its low seven bits; both are put together from
     # the bytes without building the code point.
-    second = np.int64(data[position + 1]) & 0x3F
+    second = np.int64(data[np.uint64(position + 1)]) & 0x3F
     if lead < 0xE0:
-        block = (lead & 0x1F) >> 1
-        return np.int64(class_blocks[np.int64(class_index[block]) << 7 | (lead & 1) << 6 | second]), position + 2
-    third = np.int64(data[position + 2]) & 0x3F
-    if lead < 0xF0:
-        block = (lead & 0x0F) << 5 | second >> 1
-        return np.int64(class_blocks[np.int64(class_index[block]) << 7 | (second & 1) << 6 | third]), position + 3
-    fourth = np.int64(data[position + 3]) & 0x3F
-    block = (lead & 0x07) << 11 | second << 5 | third >> 1
-    return np.int64(class_blocks[np.int64(class_index[block]) << 7 | (third & 1) << 6 | fourth]), position + 4
+        block, place, end = (lead & 0x1F) >> 1, (lead & 1) << 6 | second, position + 2
+    else:
+        third = np.int64(data[np.uint64(position + 2)]) & 0x3F
+        if lead < 0xF0:
+            block, place, end = (lead & 0x0F) << 5 | second >> 1, (second & 1) << 6 | third, position + 3
+        else:
+            fourth = np.int64(data[np.uint64(position + 3)]) & 0x3F
+            block = (lead & 0x07) << 11 | second << 5 | third >> 1
+            place, end = (third & 1) << 6 | fourth, position + 4
+    first = np.int64(class_index[np.uint64(block)]) << 7
+    return np.int64(class_blocks[np.uint64(first | place)]), end
 
 
-@kernel
+@inlined
 def run_end(class_index, class_blocks, data, position, stop, classes):
     """End of the longest run of characters of some classes.
 
@@ -88,10 +98,16 @@ def run_end(class_index, class_blocks, data, position, stop, classes):
         ``position`` when the first character is of none of the classes.
     """
     while position < stop:
-        character_class, end = character(class_index, class_blocks, data, position)
-        if (classes >> character_class) & 1 == 0:
-            return position
-        position = end
+        lead = np.int64(data[np.uint64(position)])
+        if lead < 0x80:
+            if (classes >> np.int64(class_blocks[np.uint64(lead)])) & 1 == 0:
+                return position
+            position += 1
+        else:
+            character_class, end = character(class_index, class_blocks, data, position)
+            if (classes >> character_class) & 1 == 0:
+                return position
+            position = end
     return stop
 
 
@@ -157,6 +173,56 @@ def space_or_lines_end(class_index, class_blocks, data, position, stop):
     return lines if lines > start else stop
 
 
+@inlined
+def lines_end(data, position, stop, slashes):
+    r"""End of a run of ``[\r\n]``, or of ``[\r\n/]``.
+
+    Parameters
+    ----------
+    data : uint8[n]
+    position, stop : int64
+        Start of a character (or ``stop``), end of the text.
+    slashes : bool
+        Whether ``/`` belongs to the run.
+
+    Returns
+    -------
+    int64
+    """
+    while position < stop:
+        byte = data[np.uint64(position)]
+        if not (byte == 0x0A or byte == 0x0D or (slashes and byte == 0x2F)):
+            return position
+        position += 1
+    return stop
+
+
+@kernel
+def digits_end(class_index, class_blocks, data, position, stop, limit):
+    r"""End of a run of at most ``limit`` characters of ``\p{N}``.
+
+    Parameters
+    ----------
+    class_index, class_blocks : uint16[0x110000 >> 7], uint8[blocks * 128]
+    data : uint8[n]
+    position, stop : int64
+        Start of a character (or ``stop``), end of the text.
+    limit : int64
+        Most characters to take.
+
+    Returns
+    -------
+    int64
+    """
+    while limit > 0 and position < stop:
+        character_class, end = character(class_index, class_blocks, data, position)
+        if character_class != NUMBER:
+            return position
+        position = end
+        limit -= 1
+    return position
+
+
 @kernel
 def contraction_end(data, position, stop, fold_case):
     r"""End of the match of ``'s|'t|'re|'ve|'m|'ll|'d`` at an apostrophe.
@@ -177,8 +243,8 @@ def contraction_end(data, position, stop, fold_case):
     """
     if position + 1 >= stop:
         return position
-    first = np.int64(data[position + 1])
-    second = np.int64(data[position + 2]) if position + 2 < stop else np.int64(0)
+    first = np.int64(data[np.uint64(position + 1)])
+    second = np.int64(data[np.uint64(position + 2)]) if position + 2 < stop else np.int64(0)
     if fold_case:
         if first == 0xC5 and second == 0xBF:
             return position + 3
