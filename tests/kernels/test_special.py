@@ -217,5 +217,7 @@ def test_characters_agree_with_their_twins(text):
 
 
 def test_white_space_of_every_code_point():
-    wrong = [c for c in range(0x110000) if code_points.is_white_space(c) != plain_code_points.is_white_space(c)]
+    wrong = [
+        c for c in range(0x110000) if code_points.is_white_space(c) != plain_code_points.is_white_space(c)
+    ]
     assert wrong == []
