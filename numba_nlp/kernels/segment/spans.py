@@ -19,7 +19,7 @@ special tokens
     White_Space and the letter U+0120 count (tokenizers takes it for a space in byte-level spelling). Other white
     space of text tokens is never trimmed. The added space counts as one, so ``"<s>hi"`` gives the token ``" h"`` of
     the second stretch an empty range: a fault of the reference that is kept. With the *post-processor's*
-    ``add_prefix_space`` leading spaces stay when the token is the first of the row or starts at 0
+    ``add_prefix_space`` one leading space, but not two, stays when the token is the first of the row or starts at 0
     (``TRIM_KEEP_FIRST``); trailing ones are trimmed all the same.
 template tokens
     -1, -1 (tokenizers writes 0, 0). They do not count when the first token is looked for.
@@ -341,8 +341,8 @@ def _fill_with_rules(
             if trailing == n:
                 trailing += prefix
             keep = (trim == TRIM_KEEP_FIRST) & ((token == first_token) | (first == 0))
-            leading = (leading + prefix) * np.int64(not keep)
-            first = min(first + leading, last)
+            leading += prefix
+            first = min(first + leading * np.int64(not (keep & (leading == 1))), last)
             if last >= trailing:
                 last = max(last - trailing, first)
         starts[token] = first
@@ -373,9 +373,10 @@ def _edge_spaces(data, position, n):
 
 
 @kernel
-def _trim_special(data, start, stop, unit, keep_leading, token, starts, ends):
+def _trim_special(data, start, stop, unit, keep_one, token, starts, ends):
     """Trim white space, and U+0120, off the span of a special token."""
     leading = np.int64(0)
+    n_leading = 0
     position = start
     while position < stop:
         code_point = code_point_at(data, position)
@@ -383,6 +384,7 @@ def _trim_special(data, start, stop, unit, keep_leading, token, starts, ends):
             break
         n = encoded_length(code_point)
         position += n
+        n_leading += 1
         leading += n if unit == UNIT_BYTE else 1
     trailing = np.int64(0)
     position = stop
@@ -395,7 +397,7 @@ def _trim_special(data, start, stop, unit, keep_leading, token, starts, ends):
         trailing += n if unit == UNIT_BYTE else 1
     first = starts[token]
     last = ends[token]
-    if not keep_leading:
+    if n_leading != 1 or not keep_one:
         first = min(first + leading, last)
     if last >= trailing:
         last = max(last - trailing, first)

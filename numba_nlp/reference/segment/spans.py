@@ -128,14 +128,12 @@ def _tile(
     return lengths
 
 
-def _trimmed(
-    span: tuple[int, int], sizes: list[int], space: list[bool], keep_leading: bool
-) -> tuple[int, int]:
+def _trimmed(span: tuple[int, int], sizes: list[int], space: list[bool], keep_one: bool) -> tuple[int, int]:
     """Move both ends over the white space of a token, as ByteLevel's ``process_offsets`` of tokenizers does."""
     leading = _run(sizes, space)
     trailing = _run(sizes[::-1], space[::-1])
     first, last = span
-    if not keep_leading:
+    if not keep_one or space[:2] == [True, True]:
         first = min(first + leading, last)
     if last >= trailing:
         last = max(last - trailing, first)
