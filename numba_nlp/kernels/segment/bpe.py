@@ -9,12 +9,22 @@ Twin: ``numba_nlp.reference.segment.bpe``.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.merge import merge_buckets, merge_heap, merge_short
+from numba_nlp.kernels.segment.bpe_memory import BLOCK, ByteBpeTables, Scratch, new_scratch
+from numba_nlp.kernels.segment.fill_scalar import (
+    fill_spans_cl100k,
+    fill_spans_deepseek_v3,
+    fill_spans_llama3,
+    fill_spans_o200k,
+    fill_spans_qwen2,
+    fill_spans_tekken,
+)
 from numba_nlp.kernels.segment.window_gpt2 import fill_spans_gpt2
 from numba_nlp.kernels.tables.hashing import find_piece, hash_bytes
 from numba_nlp.kernels.tables.word_cache import (
@@ -47,91 +57,8 @@ from numba_nlp.kernels.words import (
     trailing_zeros,
 )
 
-#: Spans that are worked through together.
-BLOCK = 128
-#: Spans a scanner may write beyond ``BLOCK``.
-SLACK = 80
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-
-
-class ByteBpeTables(NamedTuple):
-    """The arrays of a compiled byte-level BPE vocabulary that encoding reads (docs/data_contracts.md)."""
-
-    class_index: Any  # uint16[0x110000 >> 7]
-    class_blocks: Any  # uint8[blocks * 128]
-    pair_merges: Any  # int32[65536]
-    merge_slots: Any  # uint64[2^m]
-    merge_symbols: Any  # int32[M]
-    symbol_ids: Any  # int32[S]
-    piece_lookup: Any  # int32[2^k]
-    piece_bytes: Any  # uint8[n]
-    piece_offsets: Any  # int64[V + 1]
-    flags: Any  # int64[2]: whole_pieces, ordered
-
-
-class Scratch(NamedTuple):
-    """Working memory of one thread; made by :func:`new_scratch`, grown by :func:`grow`."""
-
-    starts: Any  # int64[BLOCK + SLACK]
-    ends: Any  # int64[BLOCK + SLACK]
-    low: Any  # uint64[BLOCK + SLACK]
-    high: Any  # uint64[BLOCK + SLACK]
-    homes: Any  # int64[BLOCK + SLACK]
-    emitted: Any  # int64[BLOCK + SLACK]
-    masks: Any  # uint64[4 * 17], see key_masks
-    symbols: Any  # int32[64]
-    keys: Any  # uint32[64]
-    list_symbols: Any  # int32[capacity]
-    list_following: Any  # int32[capacity]
-    list_previous: Any  # int32[capacity]
-    list_merges: Any  # int32[capacity]
-    queue_positions: Any  # int32[3 * capacity]
-    queue_next: Any  # int32[3 * capacity]
-    queue_heads: Any  # int32[M]
-    queue_pending: Any  # uint64[M // 64 + 1]
-    heap: Any  # uint64[3 * capacity] when the merges are not ordered, else uint64[1]
-
-
-def key_masks() -> np.ndarray:
-    """For each length 0 to 16: and-mask and or-mask of the low word, and-mask and or-mask of the high word."""
-    masks = np.zeros((SHORT_LIMIT + 2, 4), np.uint64)
-    for length in range(1, SHORT_LIMIT + 1):
-        masks[length, 0] = (1 << 8 * min(length, 8)) - 1
-        masks[length, 2] = (1 << 8 * max(length - 8, 0)) - 1
-        masks[length, 3] = length << 56
-    # longer pre-tokens: a key of bytes that no UTF-8 text holds, equal to no entry
-    masks[SHORT_LIMIT + 1, 1] = ALL_ONES
-    masks[SHORT_LIMIT + 1, 3] = ALL_ONES
-    return masks.reshape(-1)
-
-
-def new_scratch(n_merges: int, ordered: bool, capacity: int = 1 << 12) -> Scratch:
-    """Working memory for pre-tokens of up to ``capacity`` bytes.
-
-    Parameters
-    ----------
-    n_merges : int
-        Number of merges of the vocabulary.
-    ordered : bool
-        Whether every merge comes after those that make its parts.
-    capacity : int
-        Longest pre-token, in bytes, that fits.
-    """
-    spans = BLOCK + SLACK
-    return Scratch(
-        *(np.zeros(spans, np.int64) for _ in range(2)),
-        *(np.zeros(spans, np.uint64) for _ in range(2)),
-        *(np.zeros(spans, np.int64) for _ in range(2)),
-        key_masks(),
-        np.zeros(64, np.int32),
-        np.zeros(64, np.uint32),
-        *(np.zeros(capacity, np.int32) for _ in range(4)),
-        *(np.zeros(3 * capacity if ordered else 1, np.int32) for _ in range(2)),
-        np.zeros(n_merges if ordered else 1, np.int32),
-        np.zeros(n_merges // 64 + 1, np.uint64),
-        np.zeros(1 if ordered else 3 * capacity, np.uint64),
-    )
 
 
 @inlined
@@ -209,8 +136,10 @@ def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, f
     Returns
     -------
     int64
-        Number of ids.
+        Number of ids, or ``-n`` when the lists of the scratch are shorter than the pre-token.
     """
+    if n > scratch.list_symbols.size:
+        return -n
     if n <= SHORT_LIMIT:
         if bring_home(cache, low, high, home):
             return copy_ids(cache, home, ids, first)
@@ -318,44 +247,6 @@ def emit_hits(cache, first_span, n, scratch, ids, out):
     return n, out
 
 
-@inlined
-def emit_block(tables, cache, data, n, scratch, ids, out):
-    """Ids of ``n`` spans, in order.
-
-    Parameters
-    ----------
-    tables, cache : ByteBpeTables, WordCache
-    data : uint8[m]
-    n : int64
-        Spans in ``scratch.starts`` and ``scratch.ends``.
-    scratch : Scratch
-        ``scratch.emitted[i]`` becomes the place of the first id of span ``i``; ``emitted[n]`` the end.
-    ids : int32[k]
-        Written from ``out`` on; has four elements more than can be needed.
-    out : int64
-
-    Returns
-    -------
-    int64
-        Place after the last id.
-    """
-    grow_if_full(cache)
-    make_keys(cache, data, n, scratch)
-    span = np.int64(0)
-    while True:
-        span, out = emit_hits(cache, span, n, scratch, ids, out)
-        if span >= n:
-            break
-        start = scratch.starts[span]
-        out += encode_piece(
-            tables, cache, data, start, scratch.ends[span] - start, scratch.low[span], scratch.high[span],
-            scratch.homes[span], scratch, ids, out,
-        )  # fmt: skip
-        span += 1
-    scratch.emitted[n] = out
-    return out
-
-
 if VECTOR:
 
     @kernel
@@ -376,9 +267,48 @@ else:
         ids[out + 3] = np.int32(shift_right(second, 32))
 
 
-@kernel
-def encode_rows_gpt2(tables, cache, data, starts, ends, fixed, first_row, last_row, scratch, ids, offsets, out):
-    """Encode rows of text.
+def emit_block(tables, cache, data, n, scratch, ids, out):
+    """Ids of ``n`` spans, in order.
+
+    Parameters
+    ----------
+    tables, cache : ByteBpeTables, WordCache
+    data : uint8[m]
+    n : int64
+        Spans in ``scratch.starts`` and ``scratch.ends``.
+    scratch : Scratch
+        ``scratch.emitted[i]`` becomes the place of the first id of span ``i``; ``emitted[n]`` the end.
+    ids : int32[k]
+        Written from ``out`` on; has four elements more than can be needed.
+    out : int64
+
+    Returns
+    -------
+    int64
+        Place after the last id; negative, as of :func:`encode_piece`, when the scratch is too small.
+    """
+    grow_if_full(cache)
+    make_keys(cache, data, n, scratch)
+    span = np.int64(0)
+    while True:
+        span, out = emit_hits(cache, span, n, scratch, ids, out)
+        if span >= n:
+            break
+        start = scratch.starts[span]
+        n_ids = encode_unseen(
+            tables, cache, data, start, scratch.ends[span] - start, scratch.low[span], scratch.high[span],
+            scratch.homes[span], scratch, ids, out,
+        )  # fmt: skip
+        if n_ids < 0:
+            return n_ids
+        out += n_ids
+        span += 1
+    scratch.emitted[n] = out
+    return out
+
+
+def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, scratch, ids, offsets, out):
+    """Encode rows of text: the code that :func:`specialise` compiles for one pattern.
 
     Parameters
     ----------
@@ -401,10 +331,13 @@ def encode_rows_gpt2(tables, cache, data, starts, ends, fixed, first_row, last_r
     Returns
     -------
     int64
-        Place after the last id.
+        Place after the last id. When a pre-token of ``n`` bytes is longer than the lists of the scratch, ``-n``: rows
+        before ``scratch.progress[0]`` are done, and with larger scratch the work goes on from that row, whose ids
+        start at ``scratch.progress[1]``.
     """
     n = np.int64(0)
     pending = first_row
+    pending_out = out
     row = first_row
     position = np.int64(-1)
     while True:
@@ -416,7 +349,7 @@ def encode_rows_gpt2(tables, cache, data, starts, ends, fixed, first_row, last_r
                 break
             if position < 0:
                 position = starts[row]
-            n, position = fill_spans_gpt2(
+            n, position = fill_spans(
                 tables.class_index, tables.class_blocks, data, position, ends[row], scratch.starts, scratch.ends, n,
                 BLOCK,
             )  # fmt: skip
@@ -427,14 +360,87 @@ def encode_rows_gpt2(tables, cache, data, starts, ends, fixed, first_row, last_r
             row += 1
             position = np.int64(-1)
         out = emit_block(tables, cache, data, n, scratch, ids, out)
+        if out < 0:
+            scratch.progress[0] = pending
+            scratch.progress[1] = pending_out
+            return out
         for closed in range(pending, row):
             offsets[closed + 1] = scratch.emitted[offsets[closed + 1]]
+        if row > pending:
+            pending_out = offsets[row]
         n = np.int64(0)
         if stop_id >= 0:
             ids[out] = np.int32(stop_id)
             out += 1
             offsets[row + 1] = out
             row += 1
+            pending_out = out
         pending = row
         if row >= last_row:
             return out
+
+
+@kernel
+def fill_whole(class_index, class_blocks, data, position, stop, starts, ends, n, limit):
+    """Append the whole text as one span: for text that is already cut into pre-tokens."""
+    if position < stop and n < limit:
+        starts[n] = position
+        ends[n] = stop
+        return n + 1, stop
+    return n, position
+
+
+def specialise(function: Any, name: str, **names: Any) -> Any:
+    """Copy a function with other meanings of some global names: one source, one kernel a pattern.
+
+    Parameters
+    ----------
+    function : function
+    name : str
+        Name of the copy, which also names it in the cache of compiled code.
+    **names
+        What the global names mean in the copy.
+
+    Returns
+    -------
+    function
+        Not compiled yet. A closure would do the same but cannot be cached by Numba across processes.
+    """
+    copy = FunctionType(function.__code__, {**function.__globals__, **names}, name, function.__defaults__)
+    copy.__qualname__ = name
+    copy.__module__ = function.__module__
+    copy.__doc__ = function.__doc__
+    return copy
+
+
+def rows_function(pattern: str, compiled: Any, name: str, unseen: Any) -> Any:
+    """Build and compile :func:`encode_rows` for one pattern.
+
+    Parameters
+    ----------
+    pattern : str
+        A key of ``FILLS``.
+    compiled : callable
+        Decorator that compiles.
+    name : str
+        Name of the kernel.
+    unseen : callable
+        What encodes a pre-token that is not at home in the cache: :func:`encode_piece` or a stand-in.
+    """
+    block = inlined(specialise(emit_block, f"_emit_block_of_{name}", encode_unseen=unseen))
+    return compiled(specialise(encode_rows, name, fill_spans=FILLS[pattern], emit_block=block))
+
+
+#: What cuts text into pre-tokens, by the name of the pattern; "whole" takes each row as one pre-token.
+FILLS = {
+    "gpt2": fill_spans_gpt2,
+    "cl100k": fill_spans_cl100k,
+    "o200k": fill_spans_o200k,
+    "llama3": fill_spans_llama3,
+    "qwen2": fill_spans_qwen2,
+    "tekken": fill_spans_tekken,
+    "deepseek_v3": fill_spans_deepseek_v3,
+    "whole": fill_whole,
+}
+#: :func:`encode_rows`, compiled, by the name of the pattern.
+ENCODE_ROWS = {pattern: rows_function(pattern, kernel, f"encode_rows_{pattern}", encode_piece) for pattern in FILLS}

@@ -1,0 +1,105 @@
+"""Memory of byte-level BPE encoding: the tables of a vocabulary, and what one thread works with."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp.kernels.tables.word_cache import SHORT_LIMIT
+from numba_nlp.kernels.words import ALL_ONES
+
+#: Spans that are worked through together.
+BLOCK = 128
+#: Spans a scanner may write beyond ``BLOCK``.
+SLACK = 80
+
+
+class ByteBpeTables(NamedTuple):
+    """The arrays of a compiled byte-level BPE vocabulary that encoding reads (docs/data_contracts.md)."""
+
+    class_index: Any  # uint16[0x110000 >> 7]
+    class_blocks: Any  # uint8[blocks * 128]
+    pair_merges: Any  # int32[65536]
+    merge_slots: Any  # uint64[2^m]
+    merge_symbols: Any  # int32[M]
+    symbol_ids: Any  # int32[S]
+    piece_lookup: Any  # int32[2^k]
+    piece_bytes: Any  # uint8[n]
+    piece_offsets: Any  # int64[V + 1]
+    flags: Any  # int64[2]: whole_pieces, ordered
+
+
+class Scratch(NamedTuple):
+    """Working memory of one thread; made by :func:`new_scratch`."""
+
+    starts: Any  # int64[BLOCK + SLACK]
+    ends: Any  # int64[BLOCK + SLACK]
+    low: Any  # uint64[BLOCK + SLACK]
+    high: Any  # uint64[BLOCK + SLACK]
+    homes: Any  # int64[BLOCK + SLACK]
+    emitted: Any  # int64[BLOCK + SLACK]
+    masks: Any  # uint64[4 * 17], see key_masks
+    progress: Any  # int64[2]: row to go on with, and where its ids start, when the capacity is too small
+    symbols: Any  # int32[64]
+    keys: Any  # uint32[64]
+    list_symbols: Any  # int32[capacity]
+    list_following: Any  # int32[capacity]
+    list_previous: Any  # int32[capacity]
+    list_merges: Any  # int32[capacity]
+    queue_positions: Any  # int32[3 * capacity]
+    queue_next: Any  # int32[3 * capacity]
+    queue_heads: Any  # int32[M]
+    queue_pending: Any  # uint64[M // 64 + 1]
+    heap: Any  # uint64[3 * capacity] when the merges are not ordered, else uint64[1]
+
+
+def key_masks() -> NDArray[np.uint64]:
+    """For each length 0 to 16: and-mask and or-mask of the low word, and-mask and or-mask of the high word."""
+    masks = np.zeros((SHORT_LIMIT + 2, 4), np.uint64)
+    for length in range(1, SHORT_LIMIT + 1):
+        masks[length, 0] = (1 << 8 * min(length, 8)) - 1
+        masks[length, 2] = (1 << 8 * max(length - 8, 0)) - 1
+        masks[length, 3] = length << 56
+    # longer pre-tokens: a key of bytes that no UTF-8 text holds, equal to no entry
+    masks[SHORT_LIMIT + 1, 1] = ALL_ONES
+    masks[SHORT_LIMIT + 1, 3] = ALL_ONES
+    return masks.reshape(-1)
+
+
+def new_scratch(n_merges: int, ordered: bool, capacity: int = 1 << 12) -> Scratch:
+    """Working memory for pre-tokens of up to ``capacity`` bytes.
+
+    Parameters
+    ----------
+    n_merges : int
+        Number of merges of the vocabulary.
+    ordered : bool
+        Whether every merge comes after those that make its parts.
+    capacity : int
+        Longest pre-token, in bytes, that fits.
+    """
+    spans = BLOCK + SLACK
+    queue = 3 * capacity if ordered else 1
+    return Scratch(
+        starts=np.zeros(spans, np.int64),
+        ends=np.zeros(spans, np.int64),
+        low=np.zeros(spans, np.uint64),
+        high=np.zeros(spans, np.uint64),
+        homes=np.zeros(spans, np.int64),
+        emitted=np.zeros(spans, np.int64),
+        masks=key_masks(),
+        progress=np.zeros(2, np.int64),
+        symbols=np.zeros(64, np.int32),
+        keys=np.zeros(64, np.uint32),
+        list_symbols=np.zeros(capacity, np.int32),
+        list_following=np.zeros(capacity, np.int32),
+        list_previous=np.zeros(capacity, np.int32),
+        list_merges=np.zeros(capacity, np.int32),
+        queue_positions=np.zeros(queue, np.int32),
+        queue_next=np.zeros(queue, np.int32),
+        queue_heads=np.zeros(n_merges if ordered else 1, np.int32),
+        queue_pending=np.zeros(n_merges // 64 + 1, np.uint64),
+        heap=np.zeros(1 if ordered else 3 * capacity, np.uint64),
+    )
