@@ -21,7 +21,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,19 +29,33 @@ from typing import Any, TypeVar
 import numba
 from numba import njit
 from numba.core import config as _config
+from numba.core import sigutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.ccallback import CFunc
 
-__all__ = ["DIGEST", "cache_folder", "entry", "inlined", "kernel", "kernels", "warmup"]
+__all__ = [
+    "DIGEST",
+    "NativeFunction",
+    "PythonFunction",
+    "cache_folder",
+    "inlined",
+    "kernel",
+    "kernels",
+    "native",
+    "python_function",
+    "warmup",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
 #: Every kernel by its dotted name, in definition order.
 kernels: dict[str, Any] = {}
-#: Entry points with their one signature: dotted name -> (dispatcher, signature).
-entries: dict[str, tuple[Any, Any]] = {}
-#: Modules that define entry points; ``warmup`` imports them all.
-_ENTRY_MODULES = ("numba_nlp.kernels.entries", "numba_nlp._fastcall")
+#: Functions with one explicit signature: dotted name -> what compiles them. See :func:`warmup`.
+_later: dict[str, Callable[[], Any]] = {}
+#: Options of every kernel. ``_nrt=False``: kernels own no memory, so no reference is ever counted; with counting on,
+#: an atomic increment and decrement at each use of an array from a tuple took half of the time of encoding.
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 
 
 def _sources_digest() -> str:
@@ -143,9 +157,7 @@ class _Cache(FunctionCache):
 
 
 def _compile(function: Any, **options: Any) -> Any:
-    # _nrt=False: kernels own no memory, so no reference is ever counted. With counting on, an atomic increment and
-    # decrement at each use of an array from a tuple took half of the time of encoding.
-    dispatcher = njit(nogil=True, error_model="numpy", _nrt=False, **options)(function)
+    dispatcher = njit(nogil=True, **_OPTIONS, **options)(function)
     if not _config.DISABLE_JIT and cache_folder() is not None:
         dispatcher._cache = _Cache(function)
         dispatcher._can_fallback = False
@@ -173,38 +185,106 @@ def inlined(function: F) -> F:
     return dispatcher
 
 
-def entry(signature: Any) -> Callable[[F], F]:
-    """Compile ``function`` for exactly one signature, on its first call or by :func:`warmup`.
+class NativeFunction:
+    """A kernel with a C signature: called through its address by other kernels, or through ``ctypes``.
+
+    Compiled, or loaded from the cache, when its address is first asked for.
+    """
+
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        self._function = CFunc(function, sigutils.normalize_signature(signature), {}, dict(_OPTIONS))
+        if cache_folder() is not None:
+            self._function._cache = _Cache(function)
+        self._ready = False
+
+    def _compiled(self) -> Any:
+        if not self._ready:
+            self._function.compile()
+            self._ready = True
+        return self._function
+
+    @property
+    def address(self) -> int:
+        """Address of the C function."""
+        return int(self._compiled().address)
+
+    @property
+    def call(self) -> Callable[..., int]:
+        """The function through ``ctypes``, which lets go of the GIL during the call."""
+        return self._compiled().ctypes  # type: ignore[no-any-return]
+
+
+def native(signature: Any) -> Callable[[Callable[..., Any]], NativeFunction]:
+    """Make a :class:`NativeFunction`; all arguments are numbers, arrays go by address.
 
     Parameters
     ----------
     signature : str or numba signature
-        The one signature; other argument types are refused by Numba with a TypeError.
     """
 
-    def decorate(function: F) -> F:
-        dispatcher = _compile(function)
-        name = f"{function.__module__}.{function.__qualname__}"
-        kernels[name] = dispatcher
-        entries[name] = (dispatcher, signature)
-        return dispatcher
+    def decorate(function: Callable[..., Any]) -> NativeFunction:
+        made = NativeFunction(function, signature)
+        _later[f"{function.__module__}.{function.__qualname__}"] = lambda: made.address
+        return made
 
     return decorate
 
 
-def warmup(progress: Callable[[str], None] | None = None) -> None:
-    """Compile every entry point now, or load it from the cache.
+class PythonFunction:
+    """A kernel that takes and returns Python objects and keeps the GIL; called without Numba's dispatcher."""
+
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        self._dispatcher = njit(**_OPTIONS)(function)
+        if cache_folder() is not None:
+            self._dispatcher._cache = _Cache(function)
+        self._arguments = sigutils.normalize_signature(signature)[0]
+        self._signature = signature
+        self._call: Callable[..., Any] | None = None
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """The compiled entry point: a plain builtin function."""
+        if self._call is None:
+            self._dispatcher.compile(self._signature)
+            self._call = self._dispatcher.overloads[self._arguments].entry_point
+        return self._call
+
+
+def python_function(signature: Any) -> Callable[[Callable[..., Any]], PythonFunction]:
+    """Make a :class:`PythonFunction`.
 
     Parameters
     ----------
+    signature : numba signature
+    """
+
+    def decorate(function: Callable[..., Any]) -> PythonFunction:
+        made = PythonFunction(function, signature)
+        _later[f"{function.__module__}.{function.__qualname__}"] = lambda: made.call
+        return made
+
+    return decorate
+
+
+def warmup(names: Iterable[str] | None = None, *, progress: Callable[[str], None] | None = None) -> None:
+    """Compile entry points now, or load them from the cache.
+
+    Parameters
+    ----------
+    names : iterable of str, optional
+        Parts of names to compile, such as ``"gpt2"``; default: everything.
     progress : callable, optional
         Called with the dotted name of each entry point before it compiles.
+
+    Examples
+    --------
+    >>> import numba_nlp
+    >>> numba_nlp.warmup(["gpt2"])
     """
-    for module in _ENTRY_MODULES:
-        importlib.import_module(module)
-    if _config.DISABLE_JIT:
-        return
-    for name, (dispatcher, signature) in entries.items():
-        if progress is not None:
-            progress(name)
-        dispatcher.compile(signature)
+    importlib.import_module("numba_nlp._fastcall")
+    wanted = None if names is None else list(names)
+    for name, compile_now in _later.items():
+        if wanted is None or any(part in name for part in wanted):
+            if progress is not None:
+                progress(name)
+            compile_now()

@@ -41,7 +41,7 @@ class Scratch(NamedTuple):
     homes: Any  # int64[BLOCK + SLACK]
     emitted: Any  # int64[BLOCK + SLACK]
     masks: Any  # uint64[4 * 17], see key_masks
-    progress: Any  # int64[2]: row to go on with, and where its ids start, when the capacity is too small
+    progress: Any  # int64[3]: row to go on with, and where its ids start, when the capacity is too small; for callers
     symbols: Any  # int32[64]
     keys: Any  # uint32[64]
     list_symbols: Any  # int32[capacity]
@@ -90,7 +90,7 @@ def new_scratch(n_merges: int, ordered: bool, capacity: int = 1 << 12) -> Scratc
         homes=np.zeros(spans, np.int64),
         emitted=np.zeros(spans, np.int64),
         masks=key_masks(),
-        progress=np.zeros(2, np.int64),
+        progress=np.zeros(3, np.int64),
         symbols=np.zeros(64, np.int32),
         keys=np.zeros(64, np.uint32),
         list_symbols=np.zeros(capacity, np.int32),
