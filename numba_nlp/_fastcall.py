@@ -181,7 +181,7 @@ def _make_call(n: int) -> Any:
 _call1 = _make_call(1)
 _call2 = _make_call(2)
 _call9 = _make_call(9)
-_call11 = _make_call(11)
+_call12 = _make_call(12)
 
 
 class _ObjectType(types.Type):
@@ -298,24 +298,24 @@ def _make_rows(pattern: str) -> Any:
     namespace |= {"_read_cache": _read_cache, "_read_scratch": _read_scratch}
     name = f"rows_{pattern}"
     exec(  # noqa: S102
-        f"""def {name}(block, data, size, starts, ends, fixed, n_fixed, first_row, last_row, ids, offsets):
+        f"""def {name}(block, data, size, starts, ends, fixed, n_fixed, first_row, last_row, ids, offsets, out):
     scratch = _read_scratch(block)
     scratch.progress[2] = block
     return rows(
         _read_tables(block), _read_cache(block), _array_at(data, size, np.uint8),
         _array_at(starts, last_row, np.int64), _array_at(ends, last_row, np.int64),
         _array_at(fixed, n_fixed, np.int32), first_row, last_row, scratch,
-        _array_at(ids, size + 4, np.int32), _array_at(offsets, last_row + 1, np.int64), 0,
+        _array_at(ids, size + 4, np.int32), _array_at(offsets, last_row + 1, np.int64), out,
     )
 """,
         namespace,
     )
     namespace[name].__module__ = __name__  # type: ignore[attr-defined]
-    return native("int64(" + ", ".join(["int64"] * 11) + ")")(namespace[name])  # type: ignore[arg-type]
+    return native("int64(" + ", ".join(["int64"] * 12) + ")")(namespace[name])  # type: ignore[arg-type]
 
 
 #: Row encoders by pattern: C functions ``(block, data, size, starts, ends, fixed, n_fixed, first_row, last_row, ids,
-#: offsets) -> place after the last id, or a negative status``, arrays as addresses;
+#: offsets, out) -> place after the last id, or a negative status``, arrays as addresses;
 #: see :func:`numba_nlp.kernels.segment.bpe.encode_rows`.
 ROWS: dict[str, Any] = {}
 
@@ -356,8 +356,8 @@ def encode_one(block, text):
     slots[0] = size
     slots[2] = 0
     ids = _load(block + 8 * _SINGLE_IDS)
-    n = _call11(
-        _load(block + 8 * _ENCODE_ROWS), block, data_address, size, places + 8, places, 0, 0, 0, 1, ids, places + 16
+    n = _call12(
+        _load(block + 8 * _ENCODE_ROWS), block, data_address, size, places + 8, places, 0, 0, 0, 1, ids, places + 16, 0
     )
     if n < 0:
         return _none(block)

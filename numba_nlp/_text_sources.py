@@ -98,6 +98,10 @@ def gather_strings(strings: Iterable[Any], errors: Errors, nulls: Nulls) -> Part
 
 def _gather_plain(items: list[Any] | tuple[Any, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64]] | None:
     """Gather rows that are all valid ``str``, or return None for the general way to decide."""
+    from numba_nlp import _fastcall
+
+    if _fastcall.AVAILABLE:
+        return _fastcall.gather_strings(tuple(items))
     try:
         joined = "".join(items)
     except TypeError:

@@ -24,6 +24,8 @@ STATUS_INVALID_UTF8 = -1
 STATUS_UNKNOWN_ID = -2
 #: The output array is too small (the wrapper sizes it, so this means a bug in a caller's own kernel).
 STATUS_OUTPUT_FULL = -3
+#: The pieces of a row's ids do not tile its text: the ids belong to another text, vocabulary or option.
+STATUS_NOT_TILING = -4
 
 
 class NumbaNlpError(Exception):

@@ -29,7 +29,7 @@ from tests.vocab_tools.sources import (
 from vocab_tools.compiler import byte_bpe, describe_source
 from vocab_tools.compiler.byte_bpe import build_arrays
 from vocab_tools.formats import tiktoken_file, tokenizer_json
-from vocab_tools.formats.byte_alphabet import BYTE_CHARACTERS, bytes_of, first_foreign_character, written
+from numba_nlp.byte_alphabet import BYTE_CHARACTERS, bytes_of, first_foreign_character, written
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
 

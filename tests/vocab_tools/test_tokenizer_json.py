@@ -17,7 +17,7 @@ from tests.vocab_tools.sources import (
     write_json,
 )
 from vocab_tools.formats import tokenizer_json
-from vocab_tools.formats.byte_alphabet import bytes_of
+from numba_nlp.byte_alphabet import bytes_of
 
 SPLIT = {
     "type": "Split",

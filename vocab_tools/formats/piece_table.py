@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp.errors import SourceFormatError
-from vocab_tools.formats.byte_alphabet import bytes_of, first_foreign_character, written
+from numba_nlp.byte_alphabet import bytes_of, first_foreign_character, written
 from vocab_tools.formats.description import (
     KIND_ABSENT,
     KIND_BYTE,

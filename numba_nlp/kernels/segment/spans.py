@@ -34,7 +34,7 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import kernel
-from numba_nlp.errors import STATUS_UNKNOWN_ID
+from numba_nlp.errors import STATUS_NOT_TILING, STATUS_UNKNOWN_ID
 from numba_nlp.kernels.segment.code_points import (
     code_point_at,
     code_point_before,
@@ -62,9 +62,6 @@ TRIM_NONE = 0
 TRIM_ALL = 1
 #: ``trim_offsets=True``, the post-processor's ``add_prefix_space=True``
 TRIM_KEEP_FIRST = 2
-
-#: The pieces of a row's ids do not tile its text: the ids belong to another text, vocabulary or option.
-STATUS_NOT_TILING = -4
 
 _SPACE = 0x20
 #: U+0120, a space in byte-level spelling.

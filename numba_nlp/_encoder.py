@@ -1,0 +1,405 @@
+"""Encoding of segments of text with one compiled vocabulary: memory of each thread, threads, spans.
+
+A *segment* is a stretch of text that is encoded by itself, or one id that is given (a special token). Without special
+tokens a row is one segment. Policies, input types and errors are the business of ``tokenizer.py``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp import _fastcall
+from numba_nlp.errors import STATUS_UNKNOWN_ID
+from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
+from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch, new_scratch
+from numba_nlp.kernels.segment.prefix import prefix_spaces
+from numba_nlp.kernels.segment.spans import TRIM_ALL, TRIM_KEEP_FIRST, TRIM_NONE, UNIT_BYTE, UNIT_CHAR, fill_spans
+from numba_nlp.kernels.tables.hashing import EMPTY
+from numba_nlp.kernels.tables.word_cache import WordCache, new_word_cache
+from numba_nlp.vocabulary import Vocabulary
+
+__all__ = ["Encoded", "Encoder", "Segments", "resolve_threads"]
+
+#: Below this many bytes a thread costs more than it brings.
+BYTES_PER_THREAD = 1 << 16
+#: Blocks of rows per thread: a thread that is held up leaves its blocks to the others.
+BLOCKS_PER_THREAD = 4
+#: Longest pre-token, in bytes, that a thread keeps memory for between calls.
+KEPT_CAPACITY = 1 << 12
+#: Longest pre-token: the lists of the merge kernels hold three 32-bit entries a byte.
+CAPACITY_LIMIT = (1 << 31) // 3 - 1
+
+_NO_IDS = np.zeros(0, np.int32)
+_NO_PLACES = np.zeros(0, np.int64)
+
+
+class Segments(NamedTuple):
+    """Rows cut into segments (:func:`numba_nlp.kernels.segment.special.split_rows`)."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    fixed: NDArray[np.int32]
+    first_of_row: NDArray[np.int64]
+
+
+class Encoded(NamedTuple):
+    """Ids of rows; spans when they were asked for."""
+
+    values: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    starts: NDArray[np.int64] | None
+    ends: NDArray[np.int64] | None
+
+
+class _Context:
+    """What one thread works with; belongs to one call at a time."""
+
+    __slots__ = ("cache", "control", "scratch")
+
+    def __init__(self, cache: WordCache, scratch: Scratch, control: _fastcall.ControlBlock | None) -> None:
+        self.cache = cache
+        self.scratch = scratch
+        self.control = control
+
+    def use_scratch(self, scratch: Scratch) -> None:
+        self.scratch = scratch
+        if self.control is not None:
+            self.control.set_scratch(scratch)
+
+
+def resolve_threads(num_threads: int | None) -> int:
+    """Number of threads that an argument means.
+
+    Parameters
+    ----------
+    num_threads : int or None
+        None takes ``NUMBA_NLP_NUM_THREADS``, else the processors that this process may run on.
+
+    Raises
+    ------
+    ValueError
+        Not a whole number of at least 1.
+    """
+    name: str = "num_threads"
+    value: Any = num_threads
+    if value is None:
+        given = os.environ.get("NUMBA_NLP_NUM_THREADS")
+        if given is None:
+            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        name, value = "NUMBA_NLP_NUM_THREADS", int(given) if given.isdecimal() else given
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"`{name}` must be a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
+class Encoder:
+    """Encodes segments with one vocabulary; safe to use from several threads.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        Of algorithm ``byte_bpe``.
+    special_first : uint8[256]
+        Bytes that leave a single text to the plain way (:func:`numba_nlp._fastcall.encode_one`).
+    """
+
+    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
+        metadata = vocabulary.metadata
+        self.pattern: str = metadata["pattern"]
+        self.ordered = _merges_are_ordered(vocabulary)
+        self.uses_fast_calls = _fastcall.AVAILABLE
+        self._n_merges = int(vocabulary["merge_symbols"].size)
+        self._piece_offsets = vocabulary["piece_offsets"]
+        self._add_prefix_space = bool(metadata["add_prefix_space"])
+        self._trim = TRIM_NONE
+        if metadata["trim_offsets"]:
+            self._trim = TRIM_KEEP_FIRST if metadata.get("trim_keeps_prefix_space", False) else TRIM_ALL
+        self._special_first = special_first
+        flags = np.array([metadata["whole_pieces"], self.ordered], np.int64)
+        flags.flags.writeable = False
+        self._tables = ByteBpeTables(
+            *(vocabulary[name] for name in ByteBpeTables._fields if name != "flags"),
+            flags=flags,
+        )
+        self._splitter: Callable[[str], NDArray[np.int64]] | None = None
+        self._rows_pattern = self.pattern
+        if self.pattern == "regex":
+            from numba_nlp.regex_split import RegexSplitter
+
+            self._splitter = RegexSplitter(
+                metadata["pattern_regex"],
+                vocabulary["class_index"],
+                vocabulary["class_blocks"],
+                metadata["reference"],
+            ).piece_ends
+            self._rows_pattern = "whole"
+        self._contexts: list[_Context] = []
+
+    # --- single texts ------------------------------------------------------------------------------------------
+
+    def single_call(self) -> tuple[Callable[[int, Any], NDArray[np.int32] | None], int, Any] | None:
+        """Function, control-block address and owner for single texts, or None where only the plain way is right."""
+        if not self.uses_fast_calls or self._splitter is not None or self._add_prefix_space:
+            return None
+        context = self._new_context()
+        assert context.control is not None
+        return _fastcall.encode_one.call, context.control.address, context
+
+    # --- memory ------------------------------------------------------------------------------------------------
+
+    def _new_context(self) -> _Context:
+        cache = new_word_cache()
+        scratch = new_scratch(self._n_merges, self.ordered, KEPT_CAPACITY)
+        control = None
+        if self.uses_fast_calls:
+            control = _fastcall.ControlBlock(self._rows_pattern, self._tables, cache, scratch, self._special_first)
+        return _Context(cache, scratch, control)
+
+    def _encode_block(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        fixed: NDArray[np.int32],
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Ids and offsets of contiguous segments, with the memory of this thread."""
+        # list.pop and append are atomic, so two threads never share a context
+        try:
+            context = self._contexts.pop()
+        except IndexError:
+            context = self._new_context()
+        room = int((ends - starts).sum()) + (fixed.size if fixed.size else 0) + 4
+        # Memory that is never written is never resident, so one id a byte costs nothing; the rest is given back.
+        ids = np.empty(room, np.int32)
+        offsets = np.zeros(starts.size + 1, np.int64)
+        row, out = 0, 0
+        while True:
+            end = self._call(context, data, starts, ends, fixed, row, ids, offsets, out)
+            if end >= 0:
+                break
+            if -end > CAPACITY_LIMIT:
+                raise ValueError(
+                    f"a pre-token of {-end} bytes is longer than the {CAPACITY_LIMIT} bytes that can be merged; "
+                    "split the text into shorter rows"
+                )
+            row, out = int(context.scratch.progress[0]), int(context.scratch.progress[1])
+            capacity = max(-end, 2 * context.scratch.list_symbols.size)
+            context.use_scratch(new_scratch(self._n_merges, self.ordered, min(capacity, CAPACITY_LIMIT)))
+        if context.scratch.list_symbols.size > KEPT_CAPACITY:
+            context.use_scratch(new_scratch(self._n_merges, self.ordered, KEPT_CAPACITY))
+        self._contexts.append(context)
+        ids.resize(end, refcheck=False)
+        return ids, offsets
+
+    def _call(
+        self,
+        context: _Context,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        fixed: NDArray[np.int32],
+        first: int,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        out: int,
+    ) -> int:
+        if context.control is None:
+            return int(
+                ENCODE_ROWS[self._rows_pattern](
+                    self._tables, context.cache, data, starts, ends, fixed, first, starts.size, context.scratch, ids,
+                    offsets, out,
+                )
+            )  # fmt: skip
+        return context.control.call_rows(
+            context.control.address, data.ctypes.data, data.size, starts.ctypes.data, ends.ctypes.data,
+            fixed.ctypes.data, fixed.size, first, starts.size, ids.ctypes.data, offsets.ctypes.data, out,
+        )  # fmt: skip
+
+    # --- batches -----------------------------------------------------------------------------------------------
+
+    def encode(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        unit: str | None,
+        num_threads: int,
+    ) -> Encoded:
+        """Encode rows.
+
+        Parameters
+        ----------
+        data : uint8[n]
+            Valid UTF-8.
+        starts, ends : int64[rows]
+            Byte range of each row.
+        segments : Segments or None
+            The rows cut into segments; None: each row is one text.
+        unit : {"char", "byte"} or None
+            Unit of the spans; None for none.
+        num_threads : int
+
+        Returns
+        -------
+        Encoded
+        """
+        n_rows = starts.size
+        first_of_row = np.arange(n_rows + 1) if segments is None else segments.first_of_row
+        source, source_starts, source_ends, fixed = data, starts, ends, _NO_IDS
+        if segments is not None:
+            source_starts, source_ends, fixed = segments.starts, segments.ends, segments.fixed
+        if self._add_prefix_space:
+            source, source_starts, source_ends = _with_prefix_spaces(source, source_starts, source_ends, fixed)
+        if self._splitter is not None:
+            source_starts, source_ends, fixed, first_piece = _cut(
+                self._splitter, source, source_starts, source_ends, fixed
+            )
+            first_of_row = first_piece[first_of_row]
+
+        bounds = _row_blocks(starts, ends, num_threads)
+        executor = ThreadPoolExecutor(num_threads) if len(bounds) > 2 else None
+        run: Callable[..., Any] = map if executor is None else executor.map
+        blocks = list(zip(bounds[:-1], bounds[1:], strict=True))
+
+        def encode_rows(block: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+            first, last = first_of_row[block[0]], first_of_row[block[1]]
+            part_fixed = fixed[first:last] if fixed.size else fixed
+            return self._encode_block(source, source_starts[first:last], source_ends[first:last], part_fixed)
+
+        try:
+            parts = list(run(encode_rows, blocks))
+            places = np.concatenate(([0], np.cumsum([part[0].size for part in parts])))
+            total = int(places[-1])
+            values = parts[0][0] if len(parts) == 1 else np.empty(total, np.int32)
+            offsets = np.zeros(n_rows + 1, np.int64)
+            span_starts = np.empty(total, np.int64) if unit is not None else None
+            span_ends = np.empty(total, np.int64) if unit is not None else None
+
+            def finish(number: int) -> None:
+                (first, last), (ids, segment_offsets), place = blocks[number], parts[number], places[number]
+                row_offsets = segment_offsets[first_of_row[first : last + 1] - first_of_row[first]]
+                if len(parts) > 1:
+                    values[place : place + ids.size] = ids
+                offsets[first + 1 : last + 1] = row_offsets[1:] + place
+                if span_starts is not None and span_ends is not None:
+                    self._fill_spans(
+                        data, starts[first:last], ends[first:last], segments, first, last, ids, row_offsets, unit,
+                        span_starts[place : place + ids.size], span_ends[place : place + ids.size],
+                    )  # fmt: skip
+
+            list(run(finish, range(len(parts))))
+        finally:
+            if executor is not None:
+                executor.shutdown()
+        return Encoded(values, offsets, span_starts, span_ends)
+
+    def _fill_spans(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        first_row: int,
+        last_row: int,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        unit: str | None,
+        span_starts: NDArray[np.int64],
+        span_ends: NDArray[np.int64],
+    ) -> None:
+        if segments is None:
+            seg_starts, seg_ends, seg_fixed, first_of_row = _NO_PLACES, _NO_PLACES, _NO_IDS, _NO_PLACES
+        else:
+            seg_starts, seg_ends, seg_fixed = segments.starts, segments.ends, segments.fixed
+            first_of_row = segments.first_of_row[first_row : last_row + 1]
+        where = np.zeros(2, np.int64)
+        status = fill_spans(
+            self._piece_offsets, data, starts, ends, seg_starts, seg_ends, seg_fixed, first_of_row, ids, offsets,
+            UNIT_BYTE if unit == "byte" else UNIT_CHAR, int(self._add_prefix_space), self._trim, span_starts,
+            span_ends, where,
+        )  # fmt: skip
+        if status < 0:
+            problem = "an unknown id" if status == STATUS_UNKNOWN_ID else "ids that do not tile the text"
+            raise RuntimeError(f"spans of row {first_row + where[0]}: {problem}; please report this with the text")
+
+
+def _merges_are_ordered(vocabulary: Vocabulary) -> bool:
+    """Whether every merge comes after the merges that make its parts (then long pre-tokens merge in linear time)."""
+    slots = vocabulary["merge_slots"]
+    filled = slots[slots != EMPTY]
+    made_by = np.full(vocabulary["symbol_ids"].size, -1, np.int64)
+    products = vocabulary["merge_symbols"]
+    made_by[products] = np.arange(products.size)
+    left = made_by[(filled >> np.uint64(44)).astype(np.int64)]
+    right = made_by[((filled >> np.uint64(24)) & np.uint64(0xFFFFF)).astype(np.int64)]
+    numbers = (filled & np.uint64(0xFFFFFF)).astype(np.int64)
+    return bool((np.maximum(left, right) < numbers).all())
+
+
+def _row_blocks(starts: NDArray[np.int64], ends: NDArray[np.int64], num_threads: int) -> list[int]:
+    """Bounds of contiguous blocks of rows of about equal bytes."""
+    n_rows = starts.size
+    if num_threads == 1 or n_rows < 2:
+        return [0, n_rows]
+    done = np.cumsum(ends - starts)
+    total = int(done[-1])
+    n_blocks = min(num_threads * BLOCKS_PER_THREAD, total // BYTES_PER_THREAD, n_rows)
+    if n_blocks < 2:
+        return [0, n_rows]
+    inner = np.searchsorted(done, np.arange(1, n_blocks) * (total / n_blocks), side="left") + 1
+    bounds: Sequence[int] = np.unique(np.concatenate(([0], np.minimum(inner, n_rows), [n_rows]))).tolist()
+    return list(bounds)
+
+
+def _with_prefix_spaces(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], fixed: NDArray[np.int32]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    """The same segments with the space that ``add_prefix_space`` puts before each text."""
+    room = int(np.maximum(ends - starts, 0).sum()) + starts.size
+    out = np.empty(room, np.uint8)
+    out_starts, out_ends = np.empty_like(starts), np.empty_like(ends)
+    prefix_spaces(data, starts, ends, fixed, out, out_starts, out_ends)
+    for array in (out, out_starts, out_ends):
+        array.flags.writeable = False
+    return out, out_starts, out_ends
+
+
+def _cut(
+    piece_ends: Callable[[str], NDArray[np.int64]],
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    fixed: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Cut the texts among segments into pre-tokens by a regular expression.
+
+    Returns
+    -------
+    starts, ends, fixed, first_piece : int64[m], int64[m], int32[m], int64[segments + 1]
+        Pre-tokens and given ids, and where those of each segment begin.
+    """
+    all_starts: list[NDArray[np.int64]] = []
+    all_ends: list[NDArray[np.int64]] = []
+    all_fixed: list[NDArray[np.int32]] = []
+    first_piece = np.zeros(starts.size + 1, np.int64)
+    for segment in range(starts.size):
+        start, end = int(starts[segment]), int(ends[segment])
+        given = int(fixed[segment]) if fixed.size else -1
+        if given >= 0:
+            cuts = np.zeros(2, np.int64)
+        else:
+            cuts = np.concatenate(([0], piece_ends(data[start:end].tobytes().decode()))) + start
+        all_starts.append(cuts[:-1])
+        all_ends.append(cuts[1:])
+        all_fixed.append(np.full(cuts.size - 1, given, np.int32))
+        first_piece[segment + 1] = first_piece[segment] + cuts.size - 1
+    if not all_starts:
+        return _NO_PLACES, _NO_PLACES, _NO_IDS, first_piece
+    return np.concatenate(all_starts), np.concatenate(all_ends), np.concatenate(all_fixed), first_piece

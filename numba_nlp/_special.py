@@ -1,0 +1,174 @@
+"""What to do with special tokens that stand in the text: policies, and cutting rows at matches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp._encoder import Segments
+from numba_nlp.errors import SpecialTokenError
+from numba_nlp.kernels.segment.special import SpecialMatcher, build_special_matcher, find_specials, split_rows
+from numba_nlp.vocabulary import Vocabulary
+
+__all__ = ["POLICIES", "SpecialTokens"]
+
+POLICIES = ("raise", "match", "plain")
+_MATCHERS_KEPT = 8
+_NO_TEMPLATE = np.zeros(0, np.int32)
+
+
+class _Matches(NamedTuple):
+    """Special tokens found in rows."""
+
+    rows: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    tokens: NDArray[np.int32]
+
+
+class SpecialTokens:
+    """The added tokens of a vocabulary.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._bytes = vocabulary["special_bytes"]
+        self._offsets = vocabulary["special_offsets"]
+        self._flags = vocabulary["special_flags"]
+        self._ids = vocabulary["special_ids"]
+        self._template = vocabulary["template_single"]
+        content = self._bytes.tobytes()
+        bounds = self._offsets.tolist()
+        #: Content of each token, in the order of the arrays.
+        self.contents: list[str] = [content[a:b].decode() for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        #: Content -> id.
+        self.ids: dict[str, int] = dict(zip(self.contents, self._ids.tolist(), strict=True))
+        self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
+
+    def first_bytes(self) -> NDArray[np.uint8]:
+        """One for each byte that some token starts with: uint8[256]."""
+        first = np.zeros(256, np.uint8)
+        first[[content.encode()[0] for content in self.contents]] = 1
+        return first
+
+    def check_policy(self, special: Any) -> str | frozenset[str]:
+        """Refuse what is no policy.
+
+        Raises
+        ------
+        ValueError
+            Neither one of the three policies nor a collection of special tokens of this vocabulary.
+        """
+        if isinstance(special, str):
+            if special in POLICIES:
+                return special
+            raise ValueError(
+                f"`special` must be 'raise', 'match', 'plain' or a collection of special tokens, got {special!r}"
+            )
+        if not isinstance(special, Collection):
+            raise ValueError(f"`special` must be a policy or a collection of special tokens, got {special!r}")
+        allowed = frozenset(special)
+        unknown = sorted(map(repr, allowed - self.ids.keys()))
+        if unknown:
+            known = ", ".join(map(repr, self.contents)) or "none"
+            raise ValueError(f"{unknown[0]} is no special token of this vocabulary; it has {known}")
+        return allowed
+
+    def _matcher(self, active: frozenset[str] | None) -> SpecialMatcher:
+        matcher = self._matchers.get(active)
+        if matcher is None:
+            chosen = None if active is None else np.array([content in active for content in self.contents], np.bool_)
+            matcher = build_special_matcher(self._bytes, self._offsets, self._flags, chosen)
+            if len(self._matchers) >= _MATCHERS_KEPT:
+                self._matchers.clear()
+            self._matchers[active] = matcher
+        return matcher
+
+    def _find(
+        self, active: frozenset[str] | None, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> _Matches:
+        matcher = self._matcher(active)
+        room = 0
+        while True:
+            found = _Matches(*(np.empty(room, np.int64) for _ in range(3)), np.empty(room, np.int32))
+            n = int(find_specials(matcher, data, starts, ends, *found))
+            if n <= room:
+                return found
+            room = n
+
+    def segments(
+        self,
+        special: str | frozenset[str],
+        add_special_tokens: bool,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        first_row: int = 0,
+    ) -> Segments | None:
+        """Cut rows as the policy says.
+
+        Parameters
+        ----------
+        special : str or frozenset of str
+            What :meth:`check_policy` gave.
+        add_special_tokens : bool
+            Put each row into the vocabulary's template.
+        data, starts, ends : uint8[n], int64[rows], int64[rows]
+        first_row : int
+            Number of the first row, for messages.
+
+        Returns
+        -------
+        Segments or None
+            None when every row is one text.
+
+        Raises
+        ------
+        SpecialTokenError
+            A token that may not stand in the text does; names token, row and byte.
+        """
+        found = _Matches(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0, np.int32))
+        if self.contents and special != "plain":
+            if special == "raise":
+                self._refuse(self._find(None, data, starts, ends), starts, first_row)
+            elif special == "match":
+                found = self._find(None, data, starts, ends)
+            else:
+                assert isinstance(special, frozenset)
+                others = frozenset(self.contents) - special
+                if others:
+                    self._refuse(self._find(others, data, starts, ends), starts, first_row)
+                found = self._find(special, data, starts, ends)
+        template = self._template if add_special_tokens else _NO_TEMPLATE
+        n_matches = found.rows.size
+        if not n_matches and not template.size:
+            return None
+        room = starts.size * (max(template.size, 1) + 1) + 2 * n_matches
+        seg_starts, seg_ends, seg_fixed = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int32)
+        first_of_row = np.empty(starts.size + 1, np.int64)
+        n = int(
+            split_rows(
+                *found, n_matches, self._ids, template, starts, ends, seg_starts, seg_ends, seg_fixed, first_of_row
+            )
+        )
+        assert n >= 0, "the segment arrays are sized for every case"
+        parts = seg_starts[:n], seg_ends[:n], seg_fixed[:n]
+        for array in (*parts, first_of_row):
+            array.flags.writeable = False
+        return Segments(*parts, first_of_row)
+
+    def _refuse(self, found: _Matches, starts: NDArray[np.int64], first_row: int) -> None:
+        if not found.rows.size:
+            return
+        row, token = int(found.rows[0]), self.contents[int(found.tokens[0])]
+        raise SpecialTokenError(
+            f"the text holds the special token {token!r} (row {first_row + row}, byte {int(found.starts[0] - starts[row])}). "
+            'Pass special="match" to give it its id, special="plain" to encode it as ordinary text, or '
+            f"special={{{token!r}}} to match this one and refuse the others."
+        )

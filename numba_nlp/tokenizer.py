@@ -1,0 +1,507 @@
+"""``Tokenizer``: text to ids and back, with one frozen vocabulary; and ``load_tokenizer``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from numba_nlp import _decoding
+from numba_nlp._encoder import Encoded, Encoder, resolve_threads
+from numba_nlp._special import SpecialTokens
+from numba_nlp.byte_alphabet import bytes_of, written
+from numba_nlp.errors import UnknownTokenError
+from numba_nlp.kernels.tables.hashing import find_piece
+from numba_nlp.ragged import Ragged
+from numba_nlp.text_rows import TextRows
+from numba_nlp.vocabulary import Vocabulary
+
+__all__ = ["Tokenizer", "load_tokenizer"]
+
+Special = Literal["raise", "match", "plain"] | Collection[str] | None
+Unit = Literal["char", "byte"]
+Spanned = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+
+_CONTROL, _ABSENT = 2, 255
+#: Rows that :meth:`Tokenizer.encode_batch` encodes between two steps of a progress bar.
+_PROGRESS_ROWS = 1 << 14
+
+
+class Tokenizer:
+    """Encodes text to ids and decodes ids to text, exactly as the reference library of the vocabulary's format.
+
+    Immutable, safe to share between threads and to pickle (as path and digest when the vocabulary came from a
+    compiled file, else as its bytes); equal to another tokenizer with the same vocabulary.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        Of algorithm ``byte_bpe``.
+
+    Notes
+    -----
+    Each thread that encodes at the same time works with a word cache of its own, at most 30 MB once full.
+
+    Examples
+    --------
+    >>> import numba_nlp as nlp
+    >>> tok = nlp.load_tokenizer("gpt2.safetensors")  # doctest: +SKIP
+    >>> tok.encode("To be, or not to be")  # doctest: +SKIP
+    array([2514,  307,   11,  393,  407,  284,  307], dtype=int32)
+    """
+
+    __slots__ = ("_encoder", "_policy", "_single", "_special", "_vocabulary")
+
+    _encoder: Encoder
+    _policy: str | frozenset[str]
+    _single: Any
+    _special: SpecialTokens
+    _vocabulary: Vocabulary
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        special = SpecialTokens(vocabulary)
+        policy = special.check_policy(vocabulary.metadata["special_policy"])
+        first = special.first_bytes()
+        encoder = Encoder(vocabulary, np.zeros_like(first) if policy == "plain" else first)
+        values = {"_vocabulary": vocabulary, "_special": special, "_policy": policy, "_encoder": encoder}
+        for name, value in (values | {"_single": None}).items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Tokenizer cannot be changed; tried to set {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Tokenizer cannot be changed; tried to delete {name!r}")
+
+    # --- encoding ----------------------------------------------------------------------------------------------
+
+    @overload
+    def encode(
+        self,
+        text: str | bytes,
+        *,
+        add_special_tokens: bool = ...,
+        spans: Literal[False] = ...,
+        unit: Unit = ...,
+        special: Special = ...,
+        errors: Literal["strict", "replace"] = ...,
+    ) -> NDArray[np.int32]: ...
+
+    @overload
+    def encode(
+        self,
+        text: str | bytes,
+        *,
+        add_special_tokens: bool = ...,
+        spans: Literal[True],
+        unit: Unit = ...,
+        special: Special = ...,
+        errors: Literal["strict", "replace"] = ...,
+    ) -> Spanned: ...
+
+    def encode(
+        self,
+        text: str | bytes,
+        *,
+        add_special_tokens: bool = False,
+        spans: bool = False,
+        unit: Unit = "char",
+        special: Special = None,
+        errors: Literal["strict", "replace"] = "strict",
+    ) -> NDArray[np.int32] | Spanned:
+        """Ids of one text.
+
+        Parameters
+        ----------
+        text : str or bytes
+            Bytes must be UTF-8.
+        add_special_tokens : bool, default False
+            Put the ids into the template of the vocabulary (``<s> ... </s>`` of RoBERTa, say).
+        spans : bool, default False
+            Also give where each id comes from.
+        unit : {"char", "byte"}
+            Unit of the spans: characters (code points) of the text, or bytes of its UTF-8 form.
+        special : {"raise", "match", "plain"} or collection of str, optional
+            Special tokens written in the text: refuse them, give them their id, or take them as ordinary text. A
+            collection names those to match, all others are refused. The default is what the reference library of the
+            vocabulary's format does (``describe()["special_policy"]``).
+        errors : {"strict", "replace"}
+            Text that is not valid Unicode: raise, or put U+FFFD in its place.
+
+        Returns
+        -------
+        ids : int32[n]
+        starts, ends : int64[n], int64[n]
+            With ``spans=True``: half-open ranges in ``text``; -1, -1 for ids of the template.
+
+        Raises
+        ------
+        InvalidTextError
+            The text is not valid Unicode and ``errors="strict"``; ``byte`` says where.
+        SpecialTokenError
+            The text holds a special token that may not be there.
+        TypeError
+            ``text`` is neither str nor bytes.
+        """
+        if special is None and not spans and not add_special_tokens:
+            single = self._single
+            if single is None:
+                single = self._prepare_single()
+            ids = single[0](single[1], text)
+            if ids is not None:
+                return ids  # type: ignore[no-any-return]
+        if not isinstance(text, (str, bytes)):
+            raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}; encode_batch takes many texts")
+        rows = TextRows.from_strings((text,), errors=errors)
+        result = self._encode(rows, add_special_tokens, spans, unit, special, 1)
+        if not spans:
+            return result.values
+        assert result.starts is not None
+        assert result.ends is not None
+        return result.values, result.starts, result.ends
+
+    def _prepare_single(self) -> Any:
+        """What encodes single texts; made on first use, since making it may compile."""
+        single = self._encoder.single_call()
+        if single is None:
+            single = (_leave_to_plain, 0, None)
+        object.__setattr__(self, "_single", single)
+        return single
+
+    def encode_batch(
+        self,
+        texts: Any,
+        *,
+        add_special_tokens: bool = False,
+        spans: bool = False,
+        unit: Unit = "char",
+        special: Special = None,
+        errors: Literal["strict", "replace"] = "strict",
+        nulls: Literal["error", "empty", "null"] = "error",
+        num_threads: int | None = None,
+        progress: bool = False,
+    ) -> Ragged:
+        """Ids of many texts.
+
+        Parameters
+        ----------
+        texts : iterable of str or bytes, numpy array, Arrow array, Series, or TextRows
+            A list, tuple or generator of ``str`` and ``bytes``; a numpy array of kind O, U, S or T; a pyarrow array
+            or chunked array of strings; a polars or pandas column; or :class:`~numba_nlp.text_rows.TextRows`.
+        add_special_tokens, spans, unit, special, errors
+            As in :meth:`encode`.
+        nulls : {"error", "empty", "null"}
+            A missing row (None, NaN, Arrow null) raises, gives no ids, or stays missing (``Ragged.valid``).
+        num_threads : int, optional
+            Default: ``NUMBA_NLP_NUM_THREADS``, else the processors that this process may use. The result does not
+            depend on it.
+        progress : bool, default False
+            Show a progress bar (tqdm) on stderr.
+
+        Returns
+        -------
+        Ragged
+            With ``starts`` and ``ends`` when ``spans=True``.
+
+        Raises
+        ------
+        InvalidTextError, MissingRowError, SpecialTokenError
+            Name the row; raised before any row is encoded.
+        TypeError
+            ``texts`` or one of its rows is of another type.
+        ValueError
+            An option has a value that it cannot have.
+        """
+        threads = resolve_threads(num_threads)
+        if isinstance(texts, (str, bytes)):
+            raise TypeError(f"`texts` is one {type(texts).__name__}; pass a list of texts, or use encode")
+        rows = TextRows.from_any(texts, errors=errors, nulls=nulls)
+        if not progress or len(rows) <= _PROGRESS_ROWS:
+            result = self._encode(rows, add_special_tokens, spans, unit, special, threads)
+            return Ragged._trusted(result.values, result.offsets, result.starts, result.ends, rows.valid)
+        from tqdm import tqdm
+
+        parts = []
+        with tqdm(total=len(rows), unit="rows", unit_scale=True) as bar:
+            for first in range(0, len(rows), _PROGRESS_ROWS):
+                part = rows[first : first + _PROGRESS_ROWS]
+                result = self._encode(part, add_special_tokens, spans, unit, special, threads, first)
+                parts.append(Ragged._trusted(result.values, result.offsets, result.starts, result.ends, part.valid))
+                bar.update(len(part))
+        return Ragged.concatenate(parts)
+
+    def count(
+        self,
+        text: str | bytes,
+        *,
+        add_special_tokens: bool = False,
+        special: Special = None,
+        errors: Literal["strict", "replace"] = "strict",
+    ) -> int:
+        """Number of ids of one text; arguments and errors as in :meth:`encode`."""
+        return self.encode(text, add_special_tokens=add_special_tokens, special=special, errors=errors).size
+
+    def count_batch(
+        self,
+        texts: Any,
+        *,
+        add_special_tokens: bool = False,
+        special: Special = None,
+        errors: Literal["strict", "replace"] = "strict",
+        nulls: Literal["error", "empty", "null"] = "error",
+        num_threads: int | None = None,
+        progress: bool = False,
+    ) -> NDArray[np.int64]:
+        """Number of ids of each text: int64[rows]; arguments and errors as in :meth:`encode_batch`."""
+        return self.encode_batch(
+            texts,
+            add_special_tokens=add_special_tokens,
+            special=special,
+            errors=errors,
+            nulls=nulls,
+            num_threads=num_threads,
+            progress=progress,
+        ).row_lengths
+
+    def _encode(
+        self,
+        rows: TextRows,
+        add_special_tokens: bool,
+        spans: bool,
+        unit: str,
+        special: Special,
+        num_threads: int,
+        first_row: int = 0,
+    ) -> Encoded:
+        if unit not in ("char", "byte"):
+            raise ValueError(f"`unit` must be 'char' or 'byte', got {unit!r}")
+        policy = self._policy if special is None else self._special.check_policy(special)
+        data, starts, ends = rows.data, rows.starts, rows.ends
+        segments = self._special.segments(policy, add_special_tokens, data, starts, ends, first_row)
+        return self._encoder.encode(data, starts, ends, segments, unit if spans else None, num_threads)
+
+    # --- decoding ----------------------------------------------------------------------------------------------
+
+    def decode(
+        self,
+        ids: ArrayLike,
+        *,
+        skip_special_tokens: bool = False,
+        errors: Literal["strict", "replace", "ignore"] = "replace",
+    ) -> str:
+        """Text of ids.
+
+        Parameters
+        ----------
+        ids : array_like of int
+            One-dimensional.
+        skip_special_tokens : bool, default False
+            Leave special tokens out.
+        errors : {"replace", "strict", "ignore"}
+            Ids may end in the middle of a character: U+FFFD for it, an error, or nothing.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        UnknownTokenError
+            An id is not in the vocabulary; names it and its place.
+        UnicodeDecodeError
+            The bytes are not UTF-8 and ``errors="strict"``.
+        """
+        return self.decode_bytes(ids, skip_special_tokens=skip_special_tokens).decode("utf-8", errors)
+
+    def decode_bytes(self, ids: ArrayLike, *, skip_special_tokens: bool = False) -> bytes:
+        """Bytes of ids, whether or not they are UTF-8; arguments and errors as in :meth:`decode`."""
+        return _decoding.decode_bytes(self._vocabulary, ids, skip_special_tokens)
+
+    def decode_batch(
+        self,
+        ids: Ragged | NDArray[Any] | Iterable[ArrayLike],
+        *,
+        skip_special_tokens: bool = False,
+        errors: Literal["strict", "replace", "ignore"] = "replace",
+    ) -> list[str | None]:
+        """Text of each row of ids.
+
+        Parameters
+        ----------
+        ids : Ragged, two-dimensional array, or iterable of array_like of int
+        skip_special_tokens, errors
+            As in :meth:`decode`.
+
+        Returns
+        -------
+        list of str
+            None for missing rows of a Ragged.
+
+        Raises
+        ------
+        UnknownTokenError
+            Names the id, the row and the place in it.
+        UnicodeDecodeError
+            As :meth:`decode`.
+        """
+        return _decoding.decode_batch(self._vocabulary, ids, skip_special_tokens, errors)
+
+    # --- the vocabulary ----------------------------------------------------------------------------------------
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The compiled vocabulary."""
+        return self._vocabulary
+
+    @property
+    def vocab_size(self) -> int:
+        """Largest id + 1."""
+        return self._vocabulary.size
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Special and other added tokens as they are matched in text, with their ids."""
+        return MappingProxyType(self._special.ids)
+
+    def id_to_bytes(self, token_id: int) -> bytes:
+        """Bytes that an id decodes to.
+
+        Raises
+        ------
+        UnknownTokenError
+        """
+        return _decoding.decode_bytes(self._vocabulary, [token_id], False)
+
+    def id_to_token(self, token_id: int) -> str:
+        """Token of an id as vocabulary files of this kind write it.
+
+        Special tokens as they stand in text, others in GPT-2's byte alphabet (``"Ġthe"`` for ``b" the"``).
+
+        Raises
+        ------
+        UnknownTokenError
+        """
+        content = self.id_to_bytes(token_id)
+        for token, special_id in self._special.ids.items():
+            if special_id == token_id:
+                return token
+        return written(content)
+
+    def token_to_id(self, token: str | bytes) -> int:
+        """Id of a token.
+
+        Parameters
+        ----------
+        token : str or bytes
+            A special token, a token in the spelling of :meth:`id_to_token`, or its bytes.
+
+        Raises
+        ------
+        UnknownTokenError
+            The vocabulary has no such token.
+        """
+        if isinstance(token, str):
+            special = self._special.ids.get(token)
+            if special is not None:
+                return special
+            content = bytes_of(token)
+        elif isinstance(token, bytes):
+            content = token
+        else:
+            raise TypeError(f"`token` must be str or bytes, got {type(token).__name__}")
+        if content:
+            array = np.frombuffer(content, np.uint8)
+            vocabulary = self._vocabulary
+            names = "piece_lookup", "piece_bytes", "piece_offsets"
+            found = int(find_piece(*(vocabulary[name] for name in names), array, 0, array.size))
+            if found >= 0:
+                return found
+        raise UnknownTokenError(f"the vocabulary has no token {token!r}")
+
+    def describe(self) -> dict[str, Any]:
+        """What runs: algorithm, reference, pattern and how it is scanned, Unicode version, memory, call path."""
+        metadata = self._vocabulary.metadata
+        is_regex = metadata["pattern"] == "regex"
+        return {
+            "name": metadata["name"],
+            "algorithm": metadata["algorithm"],
+            "reference": metadata["reference"],
+            "vocab_size": self.vocab_size,
+            "special_tokens": len(self._special.ids),
+            "special_policy": metadata["special_policy"],
+            "pattern": metadata["pattern"],
+            "pattern_regex": metadata["pattern_regex"],
+            "scanner": "regex library (exact, slower)" if is_regex else "hand-written kernel",
+            "unicode_version": metadata["unicode_version"],
+            "merging": "linear-time lists" if self._encoder.ordered else "heap (the merge list is not ordered)",
+            "calls": "by address" if self._encoder.uses_fast_calls else "through Numba's dispatcher",
+            "digest": self._vocabulary.digest,
+            "path": None if self._vocabulary.path is None else str(self._vocabulary.path),
+        }
+
+    def __repr__(self) -> str:
+        metadata = self._vocabulary.metadata
+        return f"Tokenizer({metadata['name']!r}, {metadata['algorithm']}, {self.vocab_size} ids)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tokenizer) and self._vocabulary == other._vocabulary
+
+    def __hash__(self) -> int:
+        return hash((Tokenizer, self._vocabulary))
+
+    def __reduce__(self) -> tuple[type[Tokenizer], tuple[Vocabulary]]:
+        return Tokenizer, (self._vocabulary,)
+
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        return "numba_nlp.Tokenizer", self._vocabulary.digest
+
+
+def _leave_to_plain(address: int, text: Any) -> None:
+    """Stand-in for the fast call where only the plain way is right."""
+
+
+def load_tokenizer(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, verify: bool = True, **options: Any
+) -> Tokenizer:
+    """Load a tokenizer from a compiled vocabulary, or from a source that is compiled now.
+
+    Parameters
+    ----------
+    source : path-like or iterable of path-like
+        A compiled ``.safetensors`` file (milliseconds, memory-mapped), or what :func:`vocab_tools.compile` takes.
+    verify : bool, default True
+        Check the digest of a compiled file.
+    **options
+        Passed to :func:`vocab_tools.compile` for sources.
+
+    Returns
+    -------
+    Tokenizer
+
+    Raises
+    ------
+    VocabularyFormatError, SourceFormatError, UnsupportedFeatureError
+        The file is damaged, breaks its format, or asks for what cannot be reproduced exactly.
+    OSError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> import numba_nlp as nlp
+    >>> tok = nlp.load_tokenizer(["vocab.json", "merges.txt"], family="gpt2")  # doctest: +SKIP
+    """
+    if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".safetensors":
+        if options:
+            raise ValueError(
+                f"{next(iter(options))!r} is an option of compiling, but {str(source)!r} is compiled already; "
+                "give it to vocab_tools.compile(...)"
+            )
+        return Tokenizer(Vocabulary.load(source, verify=verify))
+    import vocab_tools
+
+    return Tokenizer(vocab_tools.compile(source, **options))
