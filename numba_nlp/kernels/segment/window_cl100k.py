@@ -35,12 +35,13 @@ from numba_nlp.kernels.words import (
     leading_zeros,
     shift_left,
     trailing_zeros,
-    window_masks,
 )
 
 __all__ = ["fill_spans_cl100k", "fill_spans_llama3", "fill_spans_qwen2"]
 
 if VECTOR:
+    from numba_nlp.kernels.words import window_masks
+
     _masks = window_masks(
         [(0x41, 0x5A), (0x61, 0x7A)],  # letters
         [(0x30, 0x39)],  # digits
@@ -78,7 +79,7 @@ if VECTOR:
             Bit ``i`` says that a token starts at ``position + i``, bit 0 left out; whether the text ends in the window
             and all of it is decided.
         """
-        letter, digit, space, blank, newline, quote, inner, lead, stmd, rv, e, l = _masks(data, position)
+        letter, digit, space, blank, newline, quote, inner, lead, stmd, rv, letter_e, letter_l = _masks(data, position)
         room = stop - position
         # Bits below 61 depend on no byte past the window, but for runs of B after R, see below.
         trusted = np.int64(61)
@@ -121,7 +122,7 @@ if VECTOR:
         quote &= token
         if quote != ZERO:
             two = quote & (stmd >> ONE)
-            three = quote & (((rv & (e >> ONE)) | (l & (l >> ONE))) >> ONE)
+            three = quote & (((rv & (letter_e >> ONE)) | (letter_l & (letter_l >> ONE))) >> ONE)
             beyond = quote & (leads >> ONE)
             while beyond != ZERO:
                 i = trailing_zeros(beyond)

@@ -28,12 +28,13 @@ from numba_nlp.kernels.words import (
     is_readable,
     shift_left,
     trailing_zeros,
-    window_masks,
 )
 
 __all__ = ["fill_spans_gpt2"]
 
 if VECTOR:
+    from numba_nlp.kernels.words import window_masks
+
     _masks = window_masks(
         [(0x41, 0x5A), (0x61, 0x7A)],  # letters
         [(0x30, 0x39)],  # digits
@@ -66,7 +67,7 @@ if VECTOR:
             Bit ``i`` says that a token starts at ``position + i``, bit 0 left out; whether the text ends in the window
             and all of it is decided.
         """
-        letter, digit, space, white, quote, inner, lead, stmd, rv, e, l = _masks(data, position)
+        letter, digit, space, white, quote, inner, lead, stmd, rv, letter_e, letter_l = _masks(data, position)
         room = stop - position
         # bits below 61 depend on no byte past the window
         trusted = np.int64(61)
@@ -98,7 +99,7 @@ if VECTOR:
         quote &= token
         if quote != ZERO:
             two = quote & (stmd >> ONE)
-            three = quote & (((rv & (e >> ONE)) | (l & (l >> ONE))) >> ONE) & (valid >> TWO)
+            three = quote & (((rv & (letter_e >> ONE)) | (letter_l & (letter_l >> ONE))) >> ONE) & (valid >> TWO)
             token &= ~((two | three) << ONE)
             token |= ((two << TWO) | (three << THREE)) & valid
 
