@@ -16,8 +16,6 @@ byte before is X":
   last B when something follows. For cl100k one that ends the text is not cut after its last R;
 * an apostrophe that starts a token and is followed by s, t, m, d, re, ve or ll in any case is a token with them, so a
   token starts right after.
-
-The runs are found by carries: ``run + first`` has a bit right after each run whose first bit is in ``first``.
 """
 
 from __future__ import annotations
@@ -27,12 +25,23 @@ import numpy as np
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.characters import BLANK, LETTERS, NUMBER, character
 from numba_nlp.kernels.segment.scan import next_end_cl100k, next_end_llama3, next_end_qwen2
-from numba_nlp.kernels.segment.window_spans import ONE, THREE, TOP, TWO, ZERO, append_spans
+from numba_nlp.kernels.segment.window_spans import (
+    ONE,
+    THREE,
+    TRUSTED,
+    TWO,
+    ZERO,
+    append_spans,
+    fill_runs,
+    lowest_cleared,
+    number_starts,
+    white_starts,
+)
 from numba_nlp.kernels.words import (
     ALL_ONES,
     VECTOR,
+    add,
     is_readable,
-    leading_zeros,
     shift_left,
     trailing_zeros,
 )
@@ -79,10 +88,11 @@ if VECTOR:
             Bit ``i`` says that a token starts at ``position + i``, bit 0 left out; whether the text ends in the window
             and all of it is decided.
         """
-        letter, digit, space, blank, newline, quote, inner, lead, stmd, rv, letter_e, letter_l = _masks(data, position)
+        letter, digit, space, blank, newline, quote, further, lead, stmd, rv, letter_e, letter_l = _masks(
+            data, position
+        )
         room = stop - position
-        # Bits below 61 depend on no byte past the window, but for runs of B after R, see below.
-        trusted = np.int64(61)
+        trusted = np.int64(TRUSTED)
         valid = ALL_ONES
         end_bit = ZERO
         if room < 64:
@@ -98,7 +108,7 @@ if VECTOR:
         leads = lead
         while lead != ZERO:
             i = trailing_zeros(lead)
-            lead &= lead - ONE
+            lead = lowest_cleared(lead)
             character_class, end = character(class_index, class_blocks, data, position + i)
             bits = shift_left(shift_left(ONE, end - position - i) - ONE, i)
             if (LETTERS >> character_class) & 1:
@@ -115,8 +125,8 @@ if VECTOR:
 
         other_heads = other & ~((other | space) << ONE)
         # right after the first character of each run of O that starts a token
-        further = inner & other
-        after_lead = ((other_heads << ONE) + further) & ~further
+        tail = further & other
+        after_lead = add(other_heads << ONE, tail) & ~tail
         token = other_heads | (letter & ~((letter | blank) << ONE) & ~after_lead)
 
         quote &= token
@@ -126,41 +136,16 @@ if VECTOR:
             beyond = quote & (leads >> ONE)
             while beyond != ZERO:
                 i = trailing_zeros(beyond)
-                beyond &= beyond - ONE
+                beyond = lowest_cleared(beyond)
                 if data[position + i + 1] == 0xC5 and data[position + i + 2] == 0xBF:  # U+017F, a long s
                     three |= shift_left(ONE, i)
             token |= ((two << TWO) | (three << THREE)) & valid
 
-        if digits > 1:
-            token |= digit & ~(digit << ONE)
-            inside = digit & (digit << ONE) & (digit << TWO)
-            third = ((digit & ~(digit << ONE)) << THREE) & inside
-            while third != ZERO:
-                token |= third
-                third = (third << THREE) & inside
-        else:
-            token |= digit & ~inner
-
-        taken = newline & (other << ONE)
-        after_taken = (newline + taken) & ~newline & blank
-        token |= (white & ~(white << ONE) & ~taken) | after_taken
-        # the last character of a run of white space; bits of further bytes move to the first
-        last = blank & ((valid & ~white) >> ONE)
-        moved = last & inner
-        token |= (last & ~inner) | (((moved >> ONE) | (moved >> TWO)) & leads)
-        # a run of B after R starts a token unless R (or the end, for cl100k) follows it
-        gap = blank & (newline << ONE) & ~after_taken
-        filled = blank + gap
-        closed = filled & ~blank & ((newline | end_bit) if one_end else newline)
-        open_end = blank & ~filled & TOP
-        if (closed | open_end) != ZERO:
-            if open_end != ZERO:
-                trusted = min(trusted, 63 - leading_zeros(gap))
-            while closed != ZERO:
-                before = gap & ((closed & (ZERO - closed)) - ONE)
-                closed &= closed - ONE
-                gap ^= shift_left(ONE, 63 - leading_zeros(before))
-        token |= gap
+        token |= number_starts(digit, further, digits)
+        taken = fill_runs(newline & (other << ONE), newline)
+        white, limit = white_starts(blank, newline, taken, valid & ~white, leads, further, end_bit if one_end else ZERO)
+        token |= white
+        trusted = min(trusted, limit)
 
         token &= ~ONE
         if trusted < 64:

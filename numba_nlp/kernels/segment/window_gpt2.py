@@ -21,7 +21,7 @@ import numpy as np
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.characters import BLANK, LETTERS, NUMBER, character
 from numba_nlp.kernels.segment.scan import next_end_gpt2
-from numba_nlp.kernels.segment.window_spans import ONE, THREE, TWO, ZERO, append_spans
+from numba_nlp.kernels.segment.window_spans import ONE, THREE, TRUSTED, TWO, ZERO, append_spans, lowest_cleared
 from numba_nlp.kernels.words import (
     ALL_ONES,
     VECTOR,
@@ -67,10 +67,9 @@ if VECTOR:
             Bit ``i`` says that a token starts at ``position + i``, bit 0 left out; whether the text ends in the window
             and all of it is decided.
         """
-        letter, digit, space, white, quote, inner, lead, stmd, rv, letter_e, letter_l = _masks(data, position)
+        letter, digit, space, white, quote, further, lead, stmd, rv, letter_e, letter_l = _masks(data, position)
         room = stop - position
-        # bits below 61 depend on no byte past the window
-        trusted = np.int64(61)
+        trusted = np.int64(TRUSTED)
         valid = ALL_ONES
         if room < 64:
             trusted = np.int64(64)
@@ -82,7 +81,7 @@ if VECTOR:
         leads = lead
         while lead != ZERO:
             i = trailing_zeros(lead)
-            lead &= lead - ONE
+            lead = lowest_cleared(lead)
             character_class, end = character(class_index, class_blocks, data, position + i)
             bits = shift_left(shift_left(ONE, end - position - i) - ONE, i)
             if (LETTERS >> character_class) & 1:
@@ -105,8 +104,8 @@ if VECTOR:
 
         # the last character of a run of white space; bits of further bytes move to the first
         last = white & (visible >> ONE)
-        moved = last & inner
-        token |= (white & ~(white << ONE)) | (last & ~inner) | (((moved >> ONE) | (moved >> TWO)) & leads)
+        moved = last & further
+        token |= (white & ~(white << ONE)) | (last & ~further) | (((moved >> ONE) | (moved >> TWO)) & leads)
         token &= ~ONE
         if trusted < 64:
             token &= shift_left(ONE, trusted) - ONE

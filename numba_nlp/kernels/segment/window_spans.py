@@ -1,11 +1,24 @@
-"""What the window scanners share: from a mask of token starts in a window of 64 bytes to spans."""
+r"""What the window scanners share: algebra on masks of 64 bytes, and from a mask of token starts to spans.
+
+Bit ``i`` of a mask stands for byte ``position + i`` of the window; a character beyond ASCII has all its bytes in the
+mask of its class. ``X << 1`` reads "the byte before is X". Runs are found by carries: ``run + first`` has a bit right
+after each run of ``run`` that begins with a bit of ``first``.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from numba_nlp._jit import inlined
-from numba_nlp.kernels.words import leading_zeros, poke, popcount, trailing_zeros
+from numba_nlp.kernels.words import (
+    ALL_ONES,
+    add,
+    leading_zeros,
+    poke,
+    popcount,
+    shift_left,
+    trailing_zeros,
+)
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -13,6 +26,116 @@ TWO = np.uint64(2)
 THREE = np.uint64(3)
 #: The last byte of a window.
 TOP = np.uint64(1 << 63)
+#: Starts of tokens at bits below depend on no byte past the window: the longest look-ahead is that of a white space
+#: character of three bytes, which sees whether something follows it. Runs of blanks after a line end look further, see
+#: :func:`white_starts`.
+TRUSTED = 61
+
+
+@inlined
+def lowest_cleared(mask):
+    """``mask`` without its lowest bit; zero stays zero.
+
+    Parameters
+    ----------
+    mask : uint64
+
+    Returns
+    -------
+    uint64
+    """
+    return mask & add(mask, ALL_ONES)
+
+
+@inlined
+def fill_runs(seeds, runs):
+    """Bits of ``runs`` from each bit of ``seeds`` up to the end of its run.
+
+    Parameters
+    ----------
+    seeds, runs : uint64
+        ``seeds`` lies in ``runs``.
+
+    Returns
+    -------
+    uint64
+    """
+    return (add(runs, seeds) ^ runs | seeds) & runs
+
+
+@inlined
+def number_starts(number, further, most):
+    r"""Starts of the tokens of ``\p{N}{1,3}`` or ``\p{N}``.
+
+    Parameters
+    ----------
+    number, further : uint64
+        Numbers, of one byte each where ``most`` is 3; further bytes of characters beyond ASCII.
+    most : int64
+        3 or 1.
+
+    Returns
+    -------
+    uint64
+    """
+    if most == 1:
+        return number & ~further
+    starts = number & ~(number << ONE)
+    inside = number & (number << ONE) & (number << TWO)
+    third = (starts << THREE) & inside
+    while third != ZERO:
+        starts |= third
+        third = (third << THREE) & inside
+    return starts
+
+
+@inlined
+def white_starts(blank, newline, taken, visible, leads, further, end_bit):
+    r"""Starts of the tokens of ``\s*[\r\n]+|\s+(?!\S)|\s+``.
+
+    A run of white space (after what a token before has taken of it) starts a token at its first character, after its
+    last line end, and at its last blank when something follows.
+
+    Parameters
+    ----------
+    blank, newline : uint64
+        White space other than CR and LF; CR and LF.
+    taken : uint64
+        Bytes, line ends among them, that belong to the token before them; what stands after them starts a token.
+    visible : uint64
+        Bytes of the text that are no white space.
+    leads, further : uint64
+        First and further bytes of characters beyond ASCII.
+    end_bit : uint64
+        The bit after the text when blanks there do not start a token after a line end (``\s+$``), else 0.
+
+    Returns
+    -------
+    starts, trusted : uint64, int64
+        Bits from ``trusted`` on are not known: blanks after a line end reach the end of the window.
+    """
+    white = blank | newline
+    after_taken = blank & (taken << ONE)
+    starts = (white & ~(white << ONE) & ~taken) | after_taken
+    # the last character of a run; bits of further bytes move to the first
+    last = blank & (visible >> ONE)
+    moved = last & further
+    starts |= (last & ~further) | ((moved >> ONE | moved >> TWO) & leads)
+    # blanks after a line end start a token unless a line end follows them
+    gaps = blank & (newline << ONE) & ~after_taken
+    filled = add(blank, gaps)
+    closed = filled & ~blank & (newline | end_bit)
+    cut_off = blank & ~filled & TOP
+    trusted = np.int64(64)
+    if (closed | cut_off) != ZERO:
+        if cut_off != ZERO:
+            trusted = 63 - leading_zeros(gaps)
+        while closed != ZERO:
+            after = lowest_cleared(closed)
+            before = gaps & add(closed ^ after, ALL_ONES)
+            gaps ^= shift_left(ONE, 63 - leading_zeros(before))
+            closed = after
+    return starts | gaps, trusted
 
 
 @inlined
@@ -46,7 +169,7 @@ def append_spans(token, whole, position, stop, starts, ends, n):
             bound = position + trailing_zeros(rest)
             poke(ends, at + k, bound)
             poke(starts, at + k + 1, bound)
-            rest &= rest - ONE
+            rest = lowest_cleared(rest)
         if rest == ZERO:
             break
         at += 8
