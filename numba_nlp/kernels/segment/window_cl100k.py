@@ -23,7 +23,6 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
-from numba_nlp.kernels.segment.characters import BLANK, LETTERS, NUMBER, character
 from numba_nlp.kernels.segment.scan import next_end_cl100k, next_end_llama3, next_end_qwen2
 from numba_nlp.kernels.segment.window_spans import (
     ONE,
@@ -36,6 +35,7 @@ from numba_nlp.kernels.segment.window_spans import (
     lowest_cleared,
     number_starts,
     white_starts,
+    wide_letters,
 )
 from numba_nlp.kernels.words import (
     ALL_ONES,
@@ -88,7 +88,7 @@ if VECTOR:
             Bit ``i`` says that a token starts at ``position + i``, bit 0 left out; whether the text ends in the window
             and all of it is decided.
         """
-        letter, digit, space, blank, newline, quote, further, lead, stmd, rv, letter_e, letter_l = _masks(
+        letter, digit, space, blank, newline, quote, further, leads, stmd, rv, letter_e, letter_l = _masks(
             data, position
         )
         room = stop - position
@@ -104,22 +104,15 @@ if VECTOR:
             blank &= valid
             newline &= valid
             quote &= valid
-            lead &= valid
-        leads = lead
-        while lead != ZERO:
-            i = trailing_zeros(lead)
-            lead = lowest_cleared(lead)
-            character_class, end = character(class_index, class_blocks, data, position + i)
-            bits = shift_left(shift_left(ONE, end - position - i) - ONE, i)
-            if (LETTERS >> character_class) & 1:
-                letter |= bits
-            elif character_class == NUMBER:
-                digit |= bits
-                if digits > 1:
-                    trusted = min(trusted, i)  # the starts of the run count characters, not bytes
-                    break
-            elif character_class == BLANK:
-                blank |= bits
+            leads &= valid
+        if leads != ZERO:
+            wide = wide_letters(class_index, class_blocks, data, position, leads, further)
+            letter |= wide[0]
+            digit |= wide[1]
+            blank |= wide[2]
+            if digits > 1 and wide[1] != ZERO:
+                # the starts of the run count characters, not bytes
+                trusted = min(trusted, trailing_zeros(wide[1]))
         white = blank | newline
         other = valid & ~(letter | digit | white)
 

@@ -19,15 +19,13 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
-from numba_nlp.kernels.segment.characters import BLANK, LETTERS, NUMBER, character
 from numba_nlp.kernels.segment.scan import next_end_gpt2
-from numba_nlp.kernels.segment.window_spans import ONE, THREE, TRUSTED, TWO, ZERO, append_spans, lowest_cleared
+from numba_nlp.kernels.segment.window_spans import ONE, THREE, TRUSTED, TWO, ZERO, append_spans, wide_letters
 from numba_nlp.kernels.words import (
     ALL_ONES,
     VECTOR,
     is_readable,
     shift_left,
-    trailing_zeros,
 )
 
 __all__ = ["fill_spans_gpt2"]
@@ -67,7 +65,7 @@ if VECTOR:
             Bit ``i`` says that a token starts at ``position + i``, bit 0 left out; whether the text ends in the window
             and all of it is decided.
         """
-        letter, digit, space, white, quote, further, lead, stmd, rv, letter_e, letter_l = _masks(data, position)
+        letter, digit, space, white, quote, further, leads, stmd, rv, letter_e, letter_l = _masks(data, position)
         room = stop - position
         trusted = np.int64(TRUSTED)
         valid = ALL_ONES
@@ -77,19 +75,12 @@ if VECTOR:
             letter &= valid
             digit &= valid
             white &= valid
-            lead &= valid
-        leads = lead
-        while lead != ZERO:
-            i = trailing_zeros(lead)
-            lead = lowest_cleared(lead)
-            character_class, end = character(class_index, class_blocks, data, position + i)
-            bits = shift_left(shift_left(ONE, end - position - i) - ONE, i)
-            if (LETTERS >> character_class) & 1:
-                letter |= bits
-            elif character_class == NUMBER:
-                digit |= bits
-            elif character_class == BLANK:
-                white |= bits
+            leads &= valid
+        if leads != ZERO:
+            wide = wide_letters(class_index, class_blocks, data, position, leads, further)
+            letter |= wide[0]
+            digit |= wide[1]
+            white |= wide[2]
         visible = valid & ~white
         other = visible & ~(letter | digit)
         heads = (letter & ~(letter << ONE)) | (digit & ~(digit << ONE)) | (other & ~(other << ONE))

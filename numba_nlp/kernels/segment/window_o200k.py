@@ -16,7 +16,6 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
-from numba_nlp.kernels.segment.characters import BLANK, LETTER, LOWER, MARK, NUMBER, UPPER, character
 from numba_nlp.kernels.segment.scan import next_end_o200k, next_end_tekken
 from numba_nlp.kernels.segment.window_spans import (
     ONE,
@@ -29,6 +28,7 @@ from numba_nlp.kernels.segment.window_spans import (
     lowest_cleared,
     number_starts,
     white_starts,
+    wide_cases,
 )
 from numba_nlp.kernels.words import ALL_ONES, VECTOR, add, is_readable, shift_left, trailing_zeros
 
@@ -76,7 +76,7 @@ if VECTOR:
             Bit ``i`` says that a token starts at ``position + i``, bit 0 left out; whether the text ends in the window
             and all of it is decided.
         """
-        upper, lower, digit, space, blank, newline, slash, quote, further, lead, stmd, rv, letter_e, letter_l = _masks(
+        upper, lower, digit, space, blank, newline, slash, quote, further, leads, stmd, rv, letter_e, letter_l = _masks(
             data, position
         )
         room = stop - position
@@ -91,45 +91,27 @@ if VECTOR:
             blank &= valid
             newline &= valid
             slash &= valid
-            lead &= valid
-        leads = lead
+            leads &= valid
         both = ZERO
-        while lead != ZERO:
-            i = trailing_zeros(lead)
-            lead = lowest_cleared(lead)
-            character_class, end = character(class_index, class_blocks, data, position + i)
-            bits = shift_left(shift_left(ONE, end - position - i) - ONE, i)
-            if character_class == LOWER:
-                lower |= bits
-            elif character_class == UPPER:
-                upper |= bits
-            elif character_class == LETTER:
-                both |= bits
-            elif character_class == MARK:
-                after_word = bits & ((upper | lower | both) << ONE)
-                both |= bits
-                if after_word == ZERO:
-                    trusted = min(trusted, i)
-                    break
-            elif character_class == NUMBER:
-                digit |= bits
-                if digits > 1:
-                    trusted = min(trusted, i)  # the starts of the run count characters, not bytes
-                    break
-            elif character_class == BLANK:
-                blank |= bits
+        if leads != ZERO:
+            wide = wide_cases(class_index, class_blocks, data, position, leads, further)
+            upper |= wide[0]
+            lower |= wide[1]
+            mark = wide[3]
+            both = wide[2] | mark
+            number = wide[4]
+            digit |= number
+            blank |= wide[5]
+            unsure = (mark & ~((upper | lower | both) << ONE)) | (upper & (both << ONE))
+            if digits > 1:
+                unsure |= number  # the starts of the run count characters, not bytes
+            trusted = min(trusted, trailing_zeros(unsure))
         word = upper | lower | both
         white = blank | newline
         visible = valid & ~white
         other = visible & ~(word | digit)
-        unsure = upper & (both << ONE)
-        if unsure != ZERO:
-            trusted = min(trusted, trailing_zeros(unsure))
-
-        taken = newline & (other << ONE)
-        if taken != ZERO:
-            taken = fill_runs(taken, newline | slash)
-            other &= ~taken
+        taken = fill_runs(newline & (other << ONE), newline | slash)
+        other &= ~taken
         other_heads = other & ~((other | space) << ONE)
         # right after the first character of each run of O that starts a token
         tail = further & other
