@@ -1,0 +1,279 @@
+r"""What the window scanners share: algebra on masks of 64 bytes, and from a mask of token starts to spans.
+
+Bit ``i`` of a mask stands for byte ``position + i`` of the window; a character beyond ASCII has all its bytes in the
+mask of its class. ``X << 1`` reads "the byte before is X". Runs are found by carries: ``run + first`` has a bit right
+after each run of ``run`` that begins with a bit of ``first``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numba_nlp._jit import inlined
+from numba_nlp.kernels.segment.characters import LETTERS, MARK, NUMBER, character
+from numba_nlp.kernels.words import (
+    ALL_ONES,
+    add,
+    leading_zeros,
+    poke,
+    popcount,
+    shift_left,
+    trailing_zeros,
+)
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+THREE = np.uint64(3)
+#: The last byte of a window.
+TOP = np.uint64(1 << 63)
+#: Starts of tokens at bits below depend on no byte past the window: the longest look-ahead is that of a white space
+#: character of three bytes, which sees whether something follows it. Runs of blanks after a line end look further, see
+#: :func:`white_starts`.
+TRUSTED = 61
+
+
+@inlined
+def lowest_cleared(mask):
+    """``mask`` without its lowest bit; zero stays zero.
+
+    Parameters
+    ----------
+    mask : uint64
+
+    Returns
+    -------
+    uint64
+    """
+    return mask & add(mask, ALL_ONES)
+
+
+@inlined
+def wide_letters(class_index, class_blocks, data, position, leads, further):
+    r"""Letters, numbers and white space beyond ASCII.
+
+    Parameters
+    ----------
+    class_index, class_blocks : uint16[0x110000 >> 7], uint8[blocks * 128]
+    data : uint8[n]
+    position : int64
+        Start of the window.
+    leads, further : uint64
+        First and further bytes of characters beyond ASCII.
+
+    Returns
+    -------
+    letter, number, blank : uint64, uint64, uint64
+        All bytes of the characters of ``\p{L}``, of ``\p{N}``, of ``\s``.
+
+    Notes
+    -----
+    No branch tells letters from marks and others, since in many scripts these change from character to character.
+    """
+    letter = number = blank = ZERO
+    while leads != ZERO:
+        rest = lowest_cleared(leads)
+        lead = leads ^ rest
+        character_class, _ = character(class_index, class_blocks, data, position + trailing_zeros(leads))
+        letter |= lead & np.uint64(-(LETTERS >> character_class & 1))
+        if character_class > MARK:
+            if character_class == NUMBER:
+                number |= lead
+            else:
+                blank |= lead
+        leads = rest
+    letter = whole_characters(letter, further)
+    if (number | blank) != ZERO:
+        number = whole_characters(number, further)
+        blank = whole_characters(blank, further)
+    return letter, number, blank
+
+
+@inlined
+def wide_cases(class_index, class_blocks, data, position, leads, further):
+    """Cased letters, other letters, marks, numbers and white space beyond ASCII.
+
+    Parameters
+    ----------
+    class_index, class_blocks, data, position, leads, further
+        As for :func:`wide_letters`.
+
+    Returns
+    -------
+    upper, lower, letter, mark, number, blank : uint64, uint64, uint64, uint64, uint64, uint64
+        All bytes of the characters of each class.
+    """
+    c0 = c1 = c2 = number = blank = ZERO
+    while leads != ZERO:
+        rest = lowest_cleared(leads)
+        lead = leads ^ rest
+        character_class, _ = character(class_index, class_blocks, data, position + trailing_zeros(leads))
+        if character_class > MARK:
+            if character_class == NUMBER:
+                number |= lead
+            else:
+                blank |= lead
+        else:
+            # the class, bit by bit
+            c0 |= lead & np.uint64(-(character_class & 1))
+            c1 |= lead & np.uint64(-(character_class >> 1 & 1))
+            c2 |= lead & np.uint64(-(character_class >> 2))
+        leads = rest
+    c0 = whole_characters(c0, further)
+    c1 = whole_characters(c1, further)
+    c2 = whole_characters(c2, further)
+    if (number | blank) != ZERO:
+        number = whole_characters(number, further)
+        blank = whole_characters(blank, further)
+    return c0 & c1, c2 & ~(c0 | c1), c2 & c0, c2 & c1, number, blank
+
+
+@inlined
+def whole_characters(leads, further):
+    """All bytes of the characters that start at the bits of ``leads``.
+
+    Parameters
+    ----------
+    leads, further : uint64
+        First bytes; further bytes of all characters.
+
+    Returns
+    -------
+    uint64
+    """
+    # a carry from each lead through its further bytes
+    behind = add(leads << ONE, further)
+    return leads | (further & ~behind)
+
+
+@inlined
+def fill_runs(seeds, runs):
+    """Bits of ``runs`` from each bit of ``seeds`` up to the end of its run.
+
+    Parameters
+    ----------
+    seeds, runs : uint64
+        ``seeds`` lies in ``runs``.
+
+    Returns
+    -------
+    uint64
+    """
+    return (add(runs, seeds) ^ runs | seeds) & runs
+
+
+@inlined
+def number_starts(number, further, most):
+    r"""Starts of the tokens of ``\p{N}{1,3}`` or ``\p{N}``.
+
+    Parameters
+    ----------
+    number, further : uint64
+        Numbers, of one byte each where ``most`` is 3; further bytes of characters beyond ASCII.
+    most : int64
+        3 or 1.
+
+    Returns
+    -------
+    uint64
+    """
+    if most == 1:
+        return number & ~further
+    starts = number & ~(number << ONE)
+    inside = number & (number << ONE) & (number << TWO)
+    third = (starts << THREE) & inside
+    while third != ZERO:
+        starts |= third
+        third = (third << THREE) & inside
+    return starts
+
+
+@inlined
+def white_starts(blank, newline, taken, visible, leads, further, end_bit):
+    r"""Starts of the tokens of ``\s*[\r\n]+|\s+(?!\S)|\s+``.
+
+    A run of white space (after what a token before has taken of it) starts a token at its first character, after its
+    last line end, and at its last blank when something follows.
+
+    Parameters
+    ----------
+    blank, newline : uint64
+        White space other than CR and LF; CR and LF.
+    taken : uint64
+        Bytes, line ends among them, that belong to the token before them; what stands after them starts a token.
+    visible : uint64
+        Bytes of the text that are no white space.
+    leads, further : uint64
+        First and further bytes of characters beyond ASCII.
+    end_bit : uint64
+        The bit after the text when blanks there do not start a token after a line end (``\s+$``), else 0.
+
+    Returns
+    -------
+    starts, trusted : uint64, int64
+        Bits from ``trusted`` on are not known: blanks after a line end reach the end of the window.
+    """
+    white = blank | newline
+    after_taken = blank & (taken << ONE)
+    starts = (white & ~(white << ONE) & ~taken) | after_taken
+    # the last character of a run; bits of further bytes move to the first
+    last = blank & (visible >> ONE)
+    moved = last & further
+    starts |= (last & ~further) | ((moved >> ONE | moved >> TWO) & leads)
+    # blanks after a line end start a token unless a line end follows them
+    gaps = blank & (newline << ONE) & ~after_taken
+    filled = add(blank, gaps)
+    closed = filled & ~blank & (newline | end_bit)
+    cut_off = blank & ~filled & TOP
+    trusted = np.int64(64)
+    if (closed | cut_off) != ZERO:
+        if cut_off != ZERO:
+            trusted = 63 - leading_zeros(gaps)
+        while closed != ZERO:
+            after = lowest_cleared(closed)
+            before = gaps & add(closed ^ after, ALL_ONES)
+            gaps ^= shift_left(ONE, 63 - leading_zeros(before))
+            closed = after
+    return starts | gaps, trusted
+
+
+@inlined
+def append_spans(token, whole, position, stop, starts, ends, n):
+    """Append the tokens of a window; one begins at ``position``.
+
+    Parameters
+    ----------
+    token : uint64
+        Bit ``i`` says that a token starts at ``position + i``, bit 0 left out.
+    whole : bool
+        Whether the text ends in the window, so that its last token can be taken too; ``token`` may not be zero
+        otherwise.
+    position, stop : int64
+        Start of the window, end of the text.
+    starts, ends : int64[n + 73]
+        Written from ``n`` on; up to eight elements behind the last span are written as well.
+    n : int64
+        Spans there are.
+
+    Returns
+    -------
+    n, position : int64, int64
+        Spans there are now, and the start of the first token that was not taken.
+    """
+    starts[n] = position
+    at = n
+    rest = token
+    while True:
+        for k in range(8):
+            bound = position + trailing_zeros(rest)
+            poke(ends, at + k, bound)
+            poke(starts, at + k + 1, bound)
+            rest = lowest_cleared(rest)
+        if rest == ZERO:
+            break
+        at += 8
+    n += popcount(token)
+    if whole:
+        ends[n] = stop
+        return n + 1, stop
+    return n, position + 63 - leading_zeros(token)
