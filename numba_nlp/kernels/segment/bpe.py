@@ -15,17 +15,12 @@ from typing import Any
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
+from numba_nlp.kernels.segment.bpe_memory import BLOCK
+from numba_nlp.kernels.segment.fill_scalar import fill_spans_deepseek_v3
 from numba_nlp.kernels.segment.merge import merge_buckets, merge_heap, merge_short
-from numba_nlp.kernels.segment.bpe_memory import BLOCK, ByteBpeTables, Scratch, new_scratch
-from numba_nlp.kernels.segment.fill_scalar import (
-    fill_spans_cl100k,
-    fill_spans_deepseek_v3,
-    fill_spans_llama3,
-    fill_spans_o200k,
-    fill_spans_qwen2,
-    fill_spans_tekken,
-)
+from numba_nlp.kernels.segment.window_cl100k import fill_spans_cl100k, fill_spans_llama3, fill_spans_qwen2
 from numba_nlp.kernels.segment.window_gpt2 import fill_spans_gpt2
+from numba_nlp.kernels.segment.window_o200k import fill_spans_o200k, fill_spans_tekken
 from numba_nlp.kernels.tables.hashing import find_piece, hash_bytes
 from numba_nlp.kernels.tables.word_cache import (
     BITS,
@@ -33,7 +28,6 @@ from numba_nlp.kernels.tables.word_cache import (
     LONG_LIMIT,
     MISSES,
     SHORT_LIMIT,
-    WordCache,
     bring_home,
     copy_ids,
     find_long,
@@ -43,7 +37,6 @@ from numba_nlp.kernels.tables.word_cache import (
     keep_short,
 )
 from numba_nlp.kernels.words import (
-    ALL_ONES,
     VECTOR,
     is_readable,
     load_word,
@@ -52,7 +45,6 @@ from numba_nlp.kernels.words import (
     prefetch,
     raw_load64,
     raw_store64,
-    shift_left,
     shift_right,
     trailing_zeros,
 )
