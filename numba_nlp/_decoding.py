@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -58,11 +59,9 @@ def decode_batch(
     out = np.empty(n + _SPARE, np.uint8)
     ends = np.empty(len(rows) + 1, np.int64)
     decode_rows(vocabulary["piece_bytes"], *pieces, values, offsets, int(skip_special), out, ends, where)
-    text = memoryview(out)
+    text = out.data
     bounds = ends.tolist()
-    decoded: list[str | None] = [
-        str(text[a:b], "utf-8", errors) for a, b in zip(bounds[:-1], bounds[1:], strict=True)
-    ]
+    decoded: list[str | None] = [str(text[a:b], "utf-8", errors) for a, b in pairwise(bounds)]
     if rows.valid is not None:
         for row in np.flatnonzero(~rows.valid).tolist():
             decoded[row] = None

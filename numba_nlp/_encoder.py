@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,10 +124,7 @@ class Encoder:
         self._special_first = special_first
         flags = np.array([metadata["whole_pieces"], self.ordered], np.int64)
         flags.flags.writeable = False
-        self._tables = ByteBpeTables(
-            *(vocabulary[name] for name in ByteBpeTables._fields if name != "flags"),
-            flags=flags,
-        )
+        self._tables = ByteBpeTables._make((*(vocabulary[name] for name in ByteBpeTables._fields[:-1]), flags))
         self._splitter: Callable[[str], NDArray[np.int64]] | None = None
         self._rows_pattern = self.pattern
         if self.pattern == "regex":
@@ -216,7 +214,7 @@ class Encoder:
                     offsets, out,
                 )
             )  # fmt: skip
-        return context.control.call_rows(
+        return context.control.call_rows(  # type: ignore[no-any-return]
             context.control.address, data.ctypes.data, data.size, starts.ctypes.data, ends.ctypes.data,
             fixed.ctypes.data, fixed.size, first, starts.size, ids.ctypes.data, offsets.ctypes.data, out,
         )  # fmt: skip
@@ -266,7 +264,7 @@ class Encoder:
         bounds = _row_blocks(starts, ends, num_threads)
         executor = ThreadPoolExecutor(num_threads) if len(bounds) > 2 else None
         run: Callable[..., Any] = map if executor is None else executor.map
-        blocks = list(zip(bounds[:-1], bounds[1:], strict=True))
+        blocks = list(pairwise(bounds))
 
         def encode_rows(block: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
             first, last = first_of_row[block[0]], first_of_row[block[1]]

@@ -310,8 +310,8 @@ def _make_rows(pattern: str) -> Any:
 """,
         namespace,
     )
-    namespace[name].__module__ = __name__  # type: ignore[attr-defined]
-    return native("int64(" + ", ".join(["int64"] * 12) + ")")(namespace[name])  # type: ignore[arg-type]
+    namespace[name].__module__ = __name__
+    return native("int64(" + ", ".join(["int64"] * 12) + ")")(namespace[name])
 
 
 #: Row encoders by pattern: C functions ``(block, data, size, starts, ends, fixed, n_fixed, first_row, last_row, ids,
@@ -362,9 +362,7 @@ def encode_one(block, text):
     if n < 0:
         return _none(block)
     slots[0] = n
-    made = _call9(
-        _load(block + 8 * _NEW_ARRAY), _load(block + 8 * _ARRAY_TYPE), 1, places, _NUMPY_INT32, 0, 0, 0, 0, 0
-    )
+    made = _call9(_load(block + 8 * _NEW_ARRAY), _load(block + 8 * _ARRAY_TYPE), 1, places, _NUMPY_INT32, 0, 0, 0, 0, 0)
     if made != 0:
         # the data pointer follows the object header (reference count and type)
         source = _array_at(ids, n, np.int32)
@@ -468,7 +466,7 @@ def _is_available() -> bool:
         made = new(functions[_NUMPY_ARRAY_TYPE], 1, ctypes.addressof(shape), _NUMPY_INT32, 0, 0, 0, 0, 0)
         ok = type(made) is np.ndarray and made.shape == (3,) and made.dtype == np.int32
         ok = ok and ctypes.c_void_p.from_address(id(made) + 16).value == made.ctypes.data
-    except Exception as error:  # noqa: BLE001  whatever a foreign interpreter does here means: take the plain way
+    except Exception as error:
         logging.getLogger(__name__).debug("the fast call path is off: %r", error)
         return False
     if not ok:

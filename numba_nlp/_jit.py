@@ -194,7 +194,7 @@ class NativeFunction:
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
         self._function = CFunc(function, sigutils.normalize_signature(signature), {}, dict(_OPTIONS))
         if cache_folder() is not None:
-            self._function._cache = _Cache(function)
+            self._function._cache = _Cache(function)  # type: ignore[attr-defined]
         self._ready = False
 
     def _compiled(self) -> Any:
@@ -211,7 +211,7 @@ class NativeFunction:
     @property
     def call(self) -> Callable[..., int]:
         """The function through ``ctypes``, which lets go of the GIL during the call."""
-        return self._compiled().ctypes  # type: ignore[no-any-return]
+        return self._compiled().ctypes
 
 
 def native(signature: Any) -> Callable[[Callable[..., Any]], NativeFunction]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,13 @@ class _Matches(NamedTuple):
     tokens: NDArray[np.int32]
 
 
+_MATCH_TYPES: tuple[Any, Any, Any, Any] = (np.int64, np.int64, np.int64, np.int32)
+
+
+def _no_matches() -> _Matches:
+    return _Matches(*(np.empty(0, dtype) for dtype in _MATCH_TYPES))
+
+
 class SpecialTokens:
     """The added tokens of a vocabulary.
 
@@ -46,7 +54,7 @@ class SpecialTokens:
         content = self._bytes.tobytes()
         bounds = self._offsets.tolist()
         #: Content of each token, in the order of the arrays.
-        self.contents: list[str] = [content[a:b].decode() for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        self.contents: list[str] = [content[a:b].decode() for a, b in pairwise(bounds)]
         #: Content -> id.
         self.ids: dict[str, int] = dict(zip(self.contents, self._ids.tolist(), strict=True))
         self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
@@ -94,13 +102,12 @@ class SpecialTokens:
         self, active: frozenset[str] | None, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
     ) -> _Matches:
         matcher = self._matcher(active)
-        room = 0
-        while True:
-            found = _Matches(*(np.empty(room, np.int64) for _ in range(3)), np.empty(room, np.int32))
-            n = int(find_specials(matcher, data, starts, ends, *found))
-            if n <= room:
-                return found
-            room = n
+        found = _no_matches()
+        n = int(find_specials(matcher, data, starts, ends, *found))
+        if n:
+            found = _Matches(*(np.empty(n, dtype) for dtype in _MATCH_TYPES))
+            find_specials(matcher, data, starts, ends, *found)
+        return found
 
     def segments(
         self,
@@ -133,7 +140,7 @@ class SpecialTokens:
         SpecialTokenError
             A token that may not stand in the text does; names token, row and byte.
         """
-        found = _Matches(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0, np.int32))
+        found = _no_matches()
         if self.contents and special != "plain":
             if special == "raise":
                 self._refuse(self._find(None, data, starts, ends), starts, first_row)
@@ -168,7 +175,8 @@ class SpecialTokens:
             return
         row, token = int(found.rows[0]), self.contents[int(found.tokens[0])]
         raise SpecialTokenError(
-            f"the text holds the special token {token!r} (row {first_row + row}, byte {int(found.starts[0] - starts[row])}). "
+            f"the text holds the special token {token!r} (row {first_row + row}, byte "
+            f"{int(found.starts[0] - starts[row])}). "
             'Pass special="match" to give it its id, special="plain" to encode it as ordinary text, or '
             f"special={{{token!r}}} to match this one and refuse the others."
         )

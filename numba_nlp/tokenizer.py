@@ -416,9 +416,10 @@ class Tokenizer:
             raise TypeError(f"`token` must be str or bytes, got {type(token).__name__}")
         if content:
             array = np.frombuffer(content, np.uint8)
-            vocabulary = self._vocabulary
-            names = "piece_lookup", "piece_bytes", "piece_offsets"
-            found = int(find_piece(*(vocabulary[name] for name in names), array, 0, array.size))
+            lookup, piece_bytes, piece_offsets = map(
+                self._vocabulary.__getitem__, ("piece_lookup", "piece_bytes", "piece_offsets")
+            )
+            found = int(find_piece(lookup, piece_bytes, piece_offsets, array, 0, array.size))
             if found >= 0:
                 return found
         raise UnknownTokenError(f"the vocabulary has no token {token!r}")

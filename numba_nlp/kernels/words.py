@@ -308,7 +308,6 @@ if VECTOR:
         return types.uint32(keys, types.int64), codegen
 
 else:
-
     if not config.DISABLE_JIT:
 
         @kernel

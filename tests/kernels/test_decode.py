@@ -55,9 +55,7 @@ def test_rows_agree_with_the_twin(vocabulary, draws, skip, slack):
 
 @pytest.mark.parametrize("module", [decode, plain])
 def test_named_cases(module):
-    piece_bytes, piece_offsets, kinds = pack(
-        [(b"ab", 0), (b"<s>", 2), (b"[x]", 3), (b"", 255), (b"y" * 30, 0)]
-    )
+    piece_bytes, piece_offsets, kinds = pack([(b"ab", 0), (b"<s>", 2), (b"[x]", 3), (b"", 255), (b"y" * 30, 0)])
     where = np.zeros(1, np.int64)
 
     def text(ids, skip):

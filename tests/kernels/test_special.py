@@ -58,9 +58,7 @@ def found_texts(tokens: dict[str, int], text: str, active=None) -> list[str]:
     return [raw[a:b].decode() for _, a, b, _ in records]
 
 
-token_sets = st.dictionaries(
-    st.text(LETTERS, min_size=1, max_size=4), st.integers(0, 31), min_size=0, max_size=6
-)
+token_sets = st.dictionaries(st.text(LETTERS, min_size=1, max_size=4), st.integers(0, 31), min_size=0, max_size=6)
 rows_of_text = st.lists(st.text(LETTERS, max_size=24), max_size=6)
 
 
@@ -109,12 +107,8 @@ def test_find_and_split_agree_with_their_twins(tokens, texts, draws):
         pytest.param({"m": FLAG_RSTRIP, " ": 0}, "m  x", ["m  ", " ", " "], id="white space matched again"),
         pytest.param({"m": FLAG_RSTRIP, "\t": FLAG_LSTRIP}, "m\t\tx", ["m\t\t"], id="nothing left"),
         pytest.param({"m": FLAG_SINGLE_WORD}, "am m_ m. m\u200d .m", ["m", "m"], id="single word"),
-        pytest.param(
-            {"aa": FLAG_SINGLE_WORD, "a": 0}, "aab aa a", ["aa", "a"], id="refused text is passed over"
-        ),
-        pytest.param(
-            {"a": 0, "b": FLAG_SINGLE_WORD | FLAG_NORMALIZED}, "abac", ["a", "b", "a"], id="stretch ends"
-        ),
+        pytest.param({"aa": FLAG_SINGLE_WORD, "a": 0}, "aab aa a", ["aa", "a"], id="refused text is passed over"),
+        pytest.param({"a": 0, "b": FLAG_SINGLE_WORD | FLAG_NORMALIZED}, "abac", ["a", "b", "a"], id="stretch ends"),
         pytest.param({"x": 1}, "", [], id="empty row"),
         pytest.param({}, "x", [], id="no tokens"),
     ],
@@ -217,7 +211,5 @@ def test_characters_agree_with_their_twins(text):
 
 
 def test_white_space_of_every_code_point():
-    wrong = [
-        c for c in range(0x110000) if code_points.is_white_space(c) != plain_code_points.is_white_space(c)
-    ]
+    wrong = [c for c in range(0x110000) if code_points.is_white_space(c) != plain_code_points.is_white_space(c)]
     assert wrong == []

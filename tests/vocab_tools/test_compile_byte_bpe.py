@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import vocab_tools
+from numba_nlp.byte_alphabet import BYTE_CHARACTERS, bytes_of, first_foreign_character, written
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.kernels.tables.hashing import find_merge, find_piece
 from numba_nlp.vocabulary import Vocabulary
@@ -29,7 +30,6 @@ from tests.vocab_tools.sources import (
 from vocab_tools.compiler import byte_bpe, describe_source
 from vocab_tools.compiler.byte_bpe import build_arrays
 from vocab_tools.formats import tiktoken_file, tokenizer_json
-from numba_nlp.byte_alphabet import BYTE_CHARACTERS, bytes_of, first_foreign_character, written
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
+from numba_nlp.byte_alphabet import bytes_of
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from tests.vocab_tools.sources import (
     BYTE_LEVEL,
@@ -17,7 +18,6 @@ from tests.vocab_tools.sources import (
     write_json,
 )
 from vocab_tools.formats import tokenizer_json
-from numba_nlp.byte_alphabet import bytes_of
 
 SPLIT = {
     "type": "Split",

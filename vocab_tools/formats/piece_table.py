@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp.errors import SourceFormatError
 from numba_nlp.byte_alphabet import bytes_of, first_foreign_character, written
+from numba_nlp.errors import SourceFormatError
 from vocab_tools.formats.description import (
     KIND_ABSENT,
     KIND_BYTE,

@@ -1,8 +1,8 @@
 """Byte-level BPE: rows of text to ids, through the word cache.
 
 Rows are cut into pre-tokens (spans), about ``BLOCK`` at a time. A block is worked through in three passes, so that
-memory latency overlaps: spans, then keys with a prefetch of their cache entry, then probe and emit. A pre-token that the
-cache does not hold goes through :mod:`numba_nlp.kernels.segment.merge` and is entered.
+memory latency overlaps: spans, then keys with a prefetch of their cache entry, then probe and emit. A pre-token that
+the cache does not hold goes through :mod:`numba_nlp.kernels.segment.merge` and is entered.
 
 Twin: ``numba_nlp.reference.segment.bpe``.
 """
@@ -287,7 +287,7 @@ def emit_block(tables, cache, data, n, scratch, ids, out):
         if span >= n:
             break
         start = scratch.starts[span]
-        n_ids = encode_unseen(
+        n_ids = encode_unseen(  # noqa: F821  bound by `rows_function`
             tables, cache, data, start, scratch.ends[span] - start, scratch.low[span], scratch.high[span],
             scratch.homes[span], scratch, ids, out,
         )  # fmt: skip
@@ -341,7 +341,7 @@ def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, s
                 break
             if position < 0:
                 position = starts[row]
-            n, position = fill_spans(
+            n, position = fill_spans(  # noqa: F821  bound by `rows_function`
                 tables.class_index, tables.class_blocks, data, position, ends[row], scratch.starts, scratch.ends, n,
                 BLOCK,
             )  # fmt: skip

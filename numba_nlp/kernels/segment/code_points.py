@@ -30,11 +30,7 @@ def code_point_at(data, position):
     if byte < 0xE0:
         return (byte & 0x1F) << 6 | (np.int64(data[position + 1]) & 0x3F)
     if byte < 0xF0:
-        return (
-            (byte & 0x0F) << 12
-            | (np.int64(data[position + 1]) & 0x3F) << 6
-            | (np.int64(data[position + 2]) & 0x3F)
-        )
+        return (byte & 0x0F) << 12 | (np.int64(data[position + 1]) & 0x3F) << 6 | (np.int64(data[position + 2]) & 0x3F)
     return (
         (byte & 0x07) << 18
         | (np.int64(data[position + 1]) & 0x3F) << 12

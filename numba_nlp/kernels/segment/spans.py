@@ -174,13 +174,9 @@ def fill_spans(
                         unit, prefix, trim, starts, ends,
                     )  # fmt: skip
                 elif in_bytes:
-                    token = _fill_bytes(
-                        piece_offsets, ids, token, last_token, n_chars, stop - start, starts, ends
-                    )
+                    token = _fill_bytes(piece_offsets, ids, token, last_token, n_chars, stop - start, starts, ends)
                 else:
-                    token = _fill_chars(
-                        piece_offsets, data, start, stop, ids, token, last_token, n_chars, starts, ends
-                    )
+                    token = _fill_chars(piece_offsets, data, start, stop, ids, token, last_token, n_chars, starts, ends)
                 if token < 0:
                     token = -1 - token
                     where[0] = row

@@ -268,9 +268,7 @@ def _find_any_of_four(data, position, stop, a, b, c, d):
 
 
 @kernel
-def _find_in_row(
-    matcher, data, row, start, stop, position, n, match_rows, match_starts, match_ends, match_tokens
-):
+def _find_in_row(matcher, data, row, start, stop, position, n, match_rows, match_starts, match_ends, match_tokens):
     """Both searches in one row, from ``position`` on; returns ``n`` plus the number of matches."""
     has_second = matcher.has_second[0] != 0
     capacity = match_rows.size

@@ -109,9 +109,7 @@ def build_special_matcher(
     bounds = special_offsets.tolist()
     tokens = [content[a:b] for a, b in pairwise(bounds)]
     if b"" in tokens:
-        raise ValueError(
-            f"special token {tokens.index(b'')} is empty, and would match everywhere; leave it out"
-        )
+        raise ValueError(f"special token {tokens.index(b'')} is empty, and would match everywhere; leave it out")
     if len(set(tokens)) < n_tokens:
         twice = next(token for token in tokens if tokens.count(token) > 1)
         raise ValueError(f"special token {twice!r} occurs twice; keep one of them")

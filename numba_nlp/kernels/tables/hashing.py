@@ -92,9 +92,8 @@ def find_piece(lookup, piece_bytes, piece_offsets, data, start, stop):
         if piece < 0:
             return np.int64(-1)
         first = piece_offsets[piece]
-        if piece_offsets[piece + 1] - first == n:
-            if equal_bytes(piece_bytes, first, data, start, n):
-                return piece
+        if piece_offsets[piece + 1] - first == n and equal_bytes(piece_bytes, first, data, start, n):
+            return piece
         slot = (slot + 1) & mask
 
 

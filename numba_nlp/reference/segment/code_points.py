@@ -47,6 +47,4 @@ def is_white_space(code_point: int) -> bool:
 
 def is_word(bits: NDArray[np.uint8], code_point: int) -> bool:
     """Whether a code point is a word character of the bit table."""
-    return bool(
-        np.unpackbits(bits[code_point >> 3 : (code_point >> 3) + 1], bitorder="little")[code_point & 7]
-    )
+    return bool(np.unpackbits(bits[code_point >> 3 : (code_point >> 3) + 1], bitorder="little")[code_point & 7])

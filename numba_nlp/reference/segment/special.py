@@ -65,9 +65,7 @@ def _search(matcher: SpecialMatcher, text: bytes, search: int) -> list[Match]:
     content = matcher.special_bytes.tobytes()
     bounds = matcher.special_offsets.tolist()
     tokens = {
-        content[bounds[i] : bounds[i + 1]]: i
-        for i in range(matcher.searches.size)
-        if matcher.searches[i] == search
+        content[bounds[i] : bounds[i + 1]]: i for i in range(matcher.searches.size) if matcher.searches[i] == search
     }
     matches = []
     taken = position = 0
