@@ -132,26 +132,25 @@ def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, f
     """
     if n > scratch.list_symbols.size:
         return -n
+    code = ZERO
     if n <= SHORT_LIMIT:
         if bring_home(cache, low, high, home):
             return copy_ids(cache, home, ids, first)
-        cache.fill[MISSES] += 1
-        n_ids = merge_piece(tables, data, start, n, scratch, ids, first)
-        keep_short(cache, low, high, home, ids, first, n_ids)
-        return n_ids
-    if n > LONG_LIMIT:
-        return merge_piece(tables, data, start, n, scratch, ids, first)
-    code = hash_bytes(data, start, start + n)
-    at = find_long(cache, code, data, start, n)
-    if at >= 0:
-        source = np.int64(shift_right(cache.long_entries[at + 2], 32))
-        n_ids = np.int64(cache.long_entries[at + 2] & np.uint64(0xFFFFFFFF))
-        for i in range(n_ids):
-            ids[first + i] = cache.arena_ids[source + i]
-        return n_ids
+    elif n <= LONG_LIMIT:
+        code = hash_bytes(data, start, start + n)
+        at = find_long(cache, code, data, start, n)
+        if at >= 0:
+            source = np.int64(shift_right(cache.long_entries[at + 2], 32))
+            n_ids = np.int64(cache.long_entries[at + 2] & np.uint64(0xFFFFFFFF))
+            for i in range(n_ids):
+                ids[first + i] = cache.arena_ids[source + i]
+            return n_ids
     cache.fill[MISSES] += 1
     n_ids = merge_piece(tables, data, start, n, scratch, ids, first)
-    keep_long(cache, code, data, start, n, ids, first, n_ids)
+    if n <= SHORT_LIMIT:
+        keep_short(cache, low, high, home, ids, first, n_ids)
+    elif n <= LONG_LIMIT:
+        keep_long(cache, code, data, start, n, ids, first, n_ids)
     return n_ids
 
 
