@@ -151,6 +151,10 @@ class Encoder:
 
     # --- memory ------------------------------------------------------------------------------------------------
 
+    def kernel_memory(self, capacity: int) -> tuple[ByteBpeTables, WordCache, Scratch]:
+        """The tables, and a new cache and scratch (:meth:`numba_nlp.tokenizer.Tokenizer.kernel_memory`)."""
+        return self._tables, new_word_cache(), new_scratch(self._n_merges, self.ordered, capacity)
+
     def _new_context(self) -> _Context:
         cache = new_word_cache()
         scratch = new_scratch(self._n_merges, self.ordered, KEPT_CAPACITY)

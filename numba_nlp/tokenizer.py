@@ -16,7 +16,9 @@ from numba_nlp._encoder import Encoded, Encoder, resolve_threads
 from numba_nlp._special import SpecialTokens
 from numba_nlp.byte_alphabet import bytes_of, written
 from numba_nlp.errors import UnknownTokenError
+from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch
 from numba_nlp.kernels.tables.hashing import find_piece
+from numba_nlp.kernels.tables.word_cache import WordCache
 from numba_nlp.ragged import Ragged
 from numba_nlp.text_rows import TextRows
 from numba_nlp.vocabulary import Vocabulary
@@ -423,6 +425,27 @@ class Tokenizer:
             if found >= 0:
                 return found
         raise UnknownTokenError(f"the vocabulary has no token {token!r}")
+
+    def kernel_memory(self, capacity: int = 4096) -> tuple[ByteBpeTables, WordCache, Scratch]:
+        """What the kernels need to encode with this vocabulary inside compiled functions of your own.
+
+        Parameters
+        ----------
+        capacity : int
+            Longest pre-token, in bytes, that the scratch has room for; the kernels say when it is too small.
+
+        Returns
+        -------
+        tables : ByteBpeTables
+            Read-only, for any number of threads.
+        cache, scratch : WordCache, Scratch
+            New, for one thread.
+
+        Notes
+        -----
+        ``docs/kernels.md`` has an example; :func:`numba_nlp.kernels.segment.bpe.encode_rows` is the contract.
+        """
+        return self._encoder.kernel_memory(capacity)
 
     def describe(self) -> dict[str, Any]:
         """What runs: algorithm, reference, pattern and how it is scanned, Unicode version, memory, call path."""

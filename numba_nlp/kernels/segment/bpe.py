@@ -435,3 +435,12 @@ FILLS = {
 }
 #: :func:`encode_rows`, compiled, by the name of the pattern.
 ENCODE_ROWS = {pattern: rows_function(pattern, kernel, f"encode_rows_{pattern}", encode_piece) for pattern in FILLS}
+
+encode_rows_gpt2 = ENCODE_ROWS["gpt2"]
+encode_rows_cl100k = ENCODE_ROWS["cl100k"]
+encode_rows_o200k = ENCODE_ROWS["o200k"]
+encode_rows_llama3 = ENCODE_ROWS["llama3"]
+encode_rows_qwen2 = ENCODE_ROWS["qwen2"]
+encode_rows_tekken = ENCODE_ROWS["tekken"]
+encode_rows_deepseek_v3 = ENCODE_ROWS["deepseek_v3"]
+encode_rows_whole = ENCODE_ROWS["whole"]
