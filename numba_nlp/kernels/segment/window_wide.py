@@ -12,7 +12,7 @@ import numpy as np
 from numba_nlp._jit import inlined
 from numba_nlp.kernels.segment.characters import BLANK, LETTER, LETTERS, LOWER, MARK, NUMBER, UPPER, character
 from numba_nlp.kernels.segment.window_spans import ONE, ZERO, lowest_cleared
-from numba_nlp.kernels.words import VECTOR, add, trailing_zeros
+from numba_nlp.kernels.words import VECTOR, add, shift_left, trailing_zeros
 
 if VECTOR:
     from numba_nlp.kernels.words import window_masks
@@ -133,8 +133,9 @@ def wide_letters(class_index, class_blocks, data, position, leads, further):
     while leads != ZERO:
         rest = lowest_cleared(leads)
         lead = leads ^ rest
-        character_class, _ = character(class_index, class_blocks, data, position + trailing_zeros(leads))
-        letter |= lead & np.uint64(-(LETTERS >> character_class & 1))
+        i = trailing_zeros(leads)
+        character_class, _ = character(class_index, class_blocks, data, position + i)
+        letter |= shift_left(np.uint64(LETTERS >> character_class & 1), i)
         if character_class > MARK:
             if character_class == NUMBER:
                 number |= lead
@@ -172,10 +173,11 @@ def wide_cases(class_index, class_blocks, data, position, leads, further):
     while leads != ZERO:
         rest = lowest_cleared(leads)
         lead = leads ^ rest
-        character_class, _ = character(class_index, class_blocks, data, position + trailing_zeros(leads))
+        i = trailing_zeros(leads)
+        character_class, _ = character(class_index, class_blocks, data, position + i)
         if LETTER <= character_class <= MARK:
             both |= lead
-            mark |= lead & np.uint64(-(character_class >> 1 & 1))
+            mark |= shift_left(np.uint64(character_class >> 1 & 1), i)  # LETTER is 5, MARK 6
         elif character_class == LOWER:
             lower |= lead
         elif character_class == UPPER:
