@@ -153,12 +153,30 @@ def test_bytes_before_and_after_a_text_do_not_matter(name, text, before, after):
 
 
 @pytest.mark.parametrize("name", WINDOWS)
-def test_further_bytes_after_a_text_do_not_matter(name):
-    # what a window reads beyond the text may be any memory, such as the rest of another character
-    for text in (*ALPHABET, *FRAGMENTS, *TAILS, "\n\u2003", "a\n \u3000", "1\u0665", "\u00e9\u0301"):
-        stop = len(text.encode())
-        data = as_data(text.encode() + b"\x80" * 70)
-        assert spans_of(WINDOWS[name], data, 0, stop) == expected(name, data, 0, stop), text
+def test_what_a_window_reads_beyond_a_text_does_not_matter(name):
+    # any memory, such as the rest of another character or of a contraction
+    afters = (
+        b"\x80",
+        b"\x80\xbf",
+        b"\x80" * 70,
+        b"l",
+        b"e",
+        b"s",
+        b"\xc5\xbf",
+        b" ",
+        b"\n",
+        b"a",
+        b"A",
+        b"1",
+        b"/",
+        b"!",
+    )
+    ends = "\n\u2003", "a\n \u3000", "1\u0665", "\u00e9\u0301", "a'", "a'l", "'r", "x'V", "!\n", " \n "
+    for text in (*ALPHABET, *FRAGMENTS, *TAILS, *ends):
+        for after in afters:
+            stop = len(text.encode())
+            data = as_data(text.encode() + after + bytes(64))
+            assert spans_of(WINDOWS[name], data, 0, stop) == expected(name, data, 0, stop), (text, after)
 
 
 @pytest.mark.parametrize("name", WINDOWS)
