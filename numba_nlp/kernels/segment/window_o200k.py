@@ -80,7 +80,8 @@ if VECTOR:
             data, position
         )
         room = stop - position
-        trusted = np.int64(TRUSTED)
+        # an apostrophe at bit 62 does not show whether it belongs to the word before it
+        trusted = np.int64(TRUSTED - 1 if contractions else TRUSTED)
         valid = ALL_ONES
         if room < 64:
             trusted = np.int64(64)

@@ -26,10 +26,11 @@ TWO = np.uint64(2)
 THREE = np.uint64(3)
 #: The last byte of a window.
 TOP = np.uint64(1 << 63)
-#: Starts of tokens at bits below depend on no byte past the window: the longest look-ahead is that of a white space
-#: character of three bytes, which sees whether something follows it. Runs of blanks after a line end look further, see
-#: :func:`white_starts`.
-TRUSTED = 61
+#: Starts of tokens at bits below do not depend on bytes past the window, save for blanks after a line end, see
+#: :func:`white_starts`. A start that the window cannot see yet, with none above it, does no harm: the next window
+#: begins below it. One that is seen wrongly does, such as that of a letter whose apostrophe is in the window and whose
+#: contraction is not.
+TRUSTED = 63
 
 
 @inlined
