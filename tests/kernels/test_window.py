@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from numba_nlp.kernels.segment import fill_scalar, scan, window_cl100k, window_gpt2
+from numba_nlp.kernels.segment import fill_scalar, scan, window_cl100k, window_gpt2, window_o200k
 from numba_nlp.kernels.segment.patterns import PATTERN_CODES, PATTERN_NAMES
 from numba_nlp.kernels.words import VECTOR
 from numba_nlp.reference.segment import fill_scalar as plain
@@ -30,6 +30,8 @@ WINDOWS = {
     "cl100k": window_cl100k.fill_spans_cl100k,
     "llama3": window_cl100k.fill_spans_llama3,
     "qwen2": window_cl100k.fill_spans_qwen2,
+    "o200k": window_o200k.fill_spans_o200k,
+    "tekken": window_o200k.fill_spans_tekken,
 }
 #: What a scanner may write behind the spans that it was asked for.
 SLACK = 80
@@ -98,6 +100,9 @@ few = st.lists(st.sampled_from((*RUNS, *TAILS)), min_size=1, max_size=4).flatmap
 )
 long_texts = st.one_of(edges, runs, few, texts)
 
+#: Bytes that would belong to a character of the text before.
+further = st.builds(lambda byte, times: bytes([byte]) * times, st.integers(0x80, 0xBF), st.integers(1, 4))
+
 
 def as_data(text: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(text, dtype=np.uint8)
@@ -139,12 +144,39 @@ def test_spans_are_those_of_the_scalar_scanner(name, text):
 
 
 @pytest.mark.parametrize("name", WINDOWS)
-@given(text=long_texts, before=texts, after=long_texts)
+@given(text=long_texts, before=texts, after=st.one_of(long_texts.map(str.encode), st.binary(), further))
 def test_bytes_before_and_after_a_text_do_not_matter(name, text, before, after):
     start = len(before.encode())
     stop = start + len(text.encode())
-    data = as_data((before + text + after).encode() + bytes(64))
+    data = as_data((before + text).encode() + after + bytes(64))
     assert spans_of(WINDOWS[name], data, start, stop) == expected(name, data, start, stop)
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_what_a_window_reads_beyond_a_text_does_not_matter(name):
+    # any memory, such as the rest of another character or of a contraction
+    afters = (
+        b"\x80",
+        b"\x80\xbf",
+        b"\x80" * 70,
+        b"l",
+        b"e",
+        b"s",
+        b"\xc5\xbf",
+        b" ",
+        b"\n",
+        b"a",
+        b"A",
+        b"1",
+        b"/",
+        b"!",
+    )
+    ends = "\n\u2003", "a\n \u3000", "1\u0665", "\u00e9\u0301", "a'", "a'l", "'r", "x'V", "!\n", " \n "
+    for text in (*ALPHABET, *FRAGMENTS, *TAILS, *ends):
+        for after in afters:
+            stop = len(text.encode())
+            data = as_data(text.encode() + after + bytes(64))
+            assert spans_of(WINDOWS[name], data, 0, stop) == expected(name, data, 0, stop), (text, after)
 
 
 @pytest.mark.parametrize("name", WINDOWS)

@@ -35,8 +35,8 @@ from numba_nlp.kernels.segment.window_spans import (
     lowest_cleared,
     number_starts,
     white_starts,
-    wide_letters,
 )
+from numba_nlp.kernels.segment.window_wide import wide_letters
 from numba_nlp.kernels.words import (
     ALL_ONES,
     VECTOR,
@@ -105,6 +105,7 @@ if VECTOR:
             newline &= valid
             quote &= valid
             leads &= valid
+            further &= valid
         if leads != ZERO:
             wide = wide_letters(class_index, class_blocks, data, position, leads, further)
             letter |= wide[0]

@@ -20,7 +20,8 @@ import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.scan import next_end_gpt2
-from numba_nlp.kernels.segment.window_spans import ONE, THREE, TRUSTED, TWO, ZERO, append_spans, wide_letters
+from numba_nlp.kernels.segment.window_spans import ONE, THREE, TRUSTED, TWO, ZERO, append_spans
+from numba_nlp.kernels.segment.window_wide import wide_letters
 from numba_nlp.kernels.words import (
     ALL_ONES,
     VECTOR,
@@ -76,6 +77,7 @@ if VECTOR:
             digit &= valid
             white &= valid
             leads &= valid
+            further &= valid
         if leads != ZERO:
             wide = wide_letters(class_index, class_blocks, data, position, leads, further)
             letter |= wide[0]

@@ -28,8 +28,8 @@ from numba_nlp.kernels.segment.window_spans import (
     lowest_cleared,
     number_starts,
     white_starts,
-    wide_cases,
 )
+from numba_nlp.kernels.segment.window_wide import wide_cases
 from numba_nlp.kernels.words import ALL_ONES, VECTOR, add, is_readable, shift_left, trailing_zeros
 
 __all__ = ["fill_spans_o200k", "fill_spans_tekken"]
@@ -80,7 +80,8 @@ if VECTOR:
             data, position
         )
         room = stop - position
-        trusted = np.int64(TRUSTED)
+        # an apostrophe at bit 62 does not show whether it belongs to the word before it
+        trusted = np.int64(TRUSTED - 1 if contractions else TRUSTED)
         valid = ALL_ONES
         if room < 64:
             trusted = np.int64(64)
@@ -92,13 +93,14 @@ if VECTOR:
             newline &= valid
             slash &= valid
             leads &= valid
+            further &= valid
         both = ZERO
         if leads != ZERO:
             wide = wide_cases(class_index, class_blocks, data, position, leads, further)
             upper |= wide[0]
             lower |= wide[1]
+            both = wide[2]
             mark = wide[3]
-            both = wide[2] | mark
             number = wide[4]
             digit |= number
             blank |= wide[5]

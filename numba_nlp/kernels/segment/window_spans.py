@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import inlined
-from numba_nlp.kernels.segment.characters import LETTERS, MARK, NUMBER, character
 from numba_nlp.kernels.words import (
     ALL_ONES,
     add,
@@ -27,10 +26,11 @@ TWO = np.uint64(2)
 THREE = np.uint64(3)
 #: The last byte of a window.
 TOP = np.uint64(1 << 63)
-#: Starts of tokens at bits below depend on no byte past the window: the longest look-ahead is that of a white space
-#: character of three bytes, which sees whether something follows it. Runs of blanks after a line end look further, see
-#: :func:`white_starts`.
-TRUSTED = 61
+#: Starts of tokens at bits below do not depend on bytes past the window, save for blanks after a line end, see
+#: :func:`white_starts`. A start that the window cannot see yet, with none above it, does no harm: the next window
+#: begins below it. One that is seen wrongly does, such as that of a letter whose apostrophe is in the window and whose
+#: contraction is not.
+TRUSTED = 63
 
 
 @inlined
@@ -46,104 +46,6 @@ def lowest_cleared(mask):
     uint64
     """
     return mask & add(mask, ALL_ONES)
-
-
-@inlined
-def wide_letters(class_index, class_blocks, data, position, leads, further):
-    r"""Letters, numbers and white space beyond ASCII.
-
-    Parameters
-    ----------
-    class_index, class_blocks : uint16[0x110000 >> 7], uint8[blocks * 128]
-    data : uint8[n]
-    position : int64
-        Start of the window.
-    leads, further : uint64
-        First and further bytes of characters beyond ASCII.
-
-    Returns
-    -------
-    letter, number, blank : uint64, uint64, uint64
-        All bytes of the characters of ``\p{L}``, of ``\p{N}``, of ``\s``.
-
-    Notes
-    -----
-    No branch tells letters from marks and others, since in many scripts these change from character to character.
-    """
-    letter = number = blank = ZERO
-    while leads != ZERO:
-        rest = lowest_cleared(leads)
-        lead = leads ^ rest
-        character_class, _ = character(class_index, class_blocks, data, position + trailing_zeros(leads))
-        letter |= lead & np.uint64(-(LETTERS >> character_class & 1))
-        if character_class > MARK:
-            if character_class == NUMBER:
-                number |= lead
-            else:
-                blank |= lead
-        leads = rest
-    letter = whole_characters(letter, further)
-    if (number | blank) != ZERO:
-        number = whole_characters(number, further)
-        blank = whole_characters(blank, further)
-    return letter, number, blank
-
-
-@inlined
-def wide_cases(class_index, class_blocks, data, position, leads, further):
-    """Cased letters, other letters, marks, numbers and white space beyond ASCII.
-
-    Parameters
-    ----------
-    class_index, class_blocks, data, position, leads, further
-        As for :func:`wide_letters`.
-
-    Returns
-    -------
-    upper, lower, letter, mark, number, blank : uint64, uint64, uint64, uint64, uint64, uint64
-        All bytes of the characters of each class.
-    """
-    c0 = c1 = c2 = number = blank = ZERO
-    while leads != ZERO:
-        rest = lowest_cleared(leads)
-        lead = leads ^ rest
-        character_class, _ = character(class_index, class_blocks, data, position + trailing_zeros(leads))
-        if character_class > MARK:
-            if character_class == NUMBER:
-                number |= lead
-            else:
-                blank |= lead
-        else:
-            # the class, bit by bit
-            c0 |= lead & np.uint64(-(character_class & 1))
-            c1 |= lead & np.uint64(-(character_class >> 1 & 1))
-            c2 |= lead & np.uint64(-(character_class >> 2))
-        leads = rest
-    c0 = whole_characters(c0, further)
-    c1 = whole_characters(c1, further)
-    c2 = whole_characters(c2, further)
-    if (number | blank) != ZERO:
-        number = whole_characters(number, further)
-        blank = whole_characters(blank, further)
-    return c0 & c1, c2 & ~(c0 | c1), c2 & c0, c2 & c1, number, blank
-
-
-@inlined
-def whole_characters(leads, further):
-    """All bytes of the characters that start at the bits of ``leads``.
-
-    Parameters
-    ----------
-    leads, further : uint64
-        First bytes; further bytes of all characters.
-
-    Returns
-    -------
-    uint64
-    """
-    # a carry from each lead through its further bytes
-    behind = add(leads << ONE, further)
-    return leads | (further & ~behind)
 
 
 @inlined
