@@ -19,7 +19,14 @@ from numba_nlp._jit import kernel
 from numba_nlp.kernels.tables.merge_table import find_merge_pair
 from numba_nlp.kernels.words import shift_left, trailing_zeros
 
+ZERO = np.uint64(0)
 ONE = np.uint64(1)
+
+
+def pending_words(n_merges: int) -> int:
+    """Length of the bitmap ``pending``: a bit a merge number, then a bit for each of these words."""
+    words = n_merges // 64 + 1
+    return words + words // 64 + 1
 
 
 @kernel
@@ -50,8 +57,8 @@ def merge_buckets(pair_merges, merge_table, merge_pairs, merge_symbols, data, st
         Scratch: linked list of symbols; ``merges[i]`` is the merge number of the pair that starts at ``i``.
     heads : int32[M]
         Scratch: first entry of each merge number's list, valid where ``pending`` has the bit.
-    pending : uint64[M // 64 + 1]
-        Scratch: bitmap of merge numbers with a list; all zero before and after.
+    pending : uint64[pending_words(M)]
+        Scratch: bitmap of merge numbers with a list, and behind it a bitmap of its words; all zero before and after.
     entry_position, entry_next : int32[3 * n] each
         Scratch: the lists.
 
@@ -68,20 +75,24 @@ def merge_buckets(pair_merges, merge_table, merge_pairs, merge_symbols, data, st
     order.
     """
     _start_list(pair_merges, data, start, n, symbols, following, previous, merges)
+    n_words = merge_symbols.size // 64 + 1
+    n_blocks = n_words // 64 + 1
     n_entries = 0
     for i in range(n - 1):
         merge = np.int64(merges[i])
         if merge >= 0:
-            n_entries = _enter(merge, i, heads, pending, entry_position, entry_next, n_entries)
+            n_entries = _enter(merge, i, heads, pending, n_words, entry_position, entry_next, n_entries)
     left = n
-    word = 0
-    while word < pending.size:
-        if pending[word] == np.uint64(0):
-            word += 1
+    block = 0
+    while block < n_blocks:
+        if pending[n_words + block] == ZERO:
+            block += 1
             continue
-        bit = trailing_zeros(pending[word])
+        word = block * 64 + trailing_zeros(pending[n_words + block])
+        merge = np.int64(word * 64 + trailing_zeros(pending[word]))
         pending[word] &= pending[word] - ONE
-        merge = np.int64(word * 64 + bit)
+        if pending[word] == ZERO:
+            pending[n_words + block] &= pending[n_words + block] - ONE
         symbol = merge_symbols[merge]
         entry = heads[merge]
         while entry >= 0:
@@ -106,12 +117,12 @@ def merge_buckets(pair_merges, merge_table, merge_pairs, merge_symbols, data, st
                     found = find_merge_pair(merge_table, merge_pairs, symbols[before], symbol)
                     merges[before] = np.int32(found)
                     if found >= 0:
-                        n_entries = _enter(found, before, heads, pending, entry_position, entry_next, n_entries)
+                        n_entries = _enter(found, before, heads, pending, n_words, entry_position, entry_next, n_entries)
                 if after < n:
                     found = find_merge_pair(merge_table, merge_pairs, symbol, symbols[after])
                     merges[i] = np.int32(found)
                     if found >= 0:
-                        n_entries = _enter(found, i, heads, pending, entry_position, entry_next, n_entries)
+                        n_entries = _enter(found, i, heads, pending, n_words, entry_position, entry_next, n_entries)
                 else:
                     merges[i] = -1
                 i = after
@@ -119,7 +130,7 @@ def merge_buckets(pair_merges, merge_table, merge_pairs, merge_symbols, data, st
 
 
 @kernel
-def _enter(merge, position, heads, pending, entry_position, entry_next, n_entries):
+def _enter(merge, position, heads, pending, n_words, entry_position, entry_next, n_entries):
     """Put a pair's position at the head of its merge number's list."""
     word = merge >> 6
     bit = shift_left(ONE, merge & 63)
@@ -127,6 +138,7 @@ def _enter(merge, position, heads, pending, entry_position, entry_next, n_entrie
     entry_next[n_entries] = heads[merge] if pending[word] & bit else np.int32(-1)
     heads[merge] = np.int32(n_entries)
     pending[word] |= bit
+    pending[n_words + (word >> 6)] |= shift_left(ONE, word & 63)
     return n_entries + 1
 
 
