@@ -48,17 +48,17 @@ if VECTOR:
         one = builder.insert_element(undefined, value, ir.Constant(_i32, 0))
         return builder.shuffle_vector(one, undefined, _constant(lanes, 0))
 
-    def _pointer(context, builder, array_type, array, offset, lanes):
-        pointer = _element_pointer(context, builder, array_type, array, ir.Constant(_i64, offset))
+    def _pointer(context, builder, array_type, array, first, lanes):
+        pointer = _element_pointer(context, builder, array_type, array, first)
         return builder.bitcast(pointer, _vector(lanes).as_pointer())
 
-    def _load(context, builder, array_type, array, lanes):
-        loaded = builder.load(_pointer(context, builder, array_type, array, 0, lanes))
+    def _load(context, builder, array_type, array, first, lanes):
+        loaded = builder.load(_pointer(context, builder, array_type, array, first, lanes))
         loaded.align = 4
         return loaded
 
-    def _store(context, builder, array_type, array, offset, lanes, value):
-        stored = builder.store(value, _pointer(context, builder, array_type, array, offset, lanes))
+    def _store(context, builder, array_type, array, first, lanes, value):
+        stored = builder.store(value, _pointer(context, builder, array_type, array, first, lanes))
         stored.align = 4
 
     def _smallest(builder, lanes, vector):
@@ -69,31 +69,32 @@ if VECTOR:
 
     def _drop_of(lanes):
         @intrinsic
-        def drop(typingctx, keys, a, b, c):
+        def drop(typingctx, keys, first, a, b, c):
             def codegen(context, builder, signature, args):
-                vector = _load(context, builder, signature.args[0], args[0], lanes)
-                for lane in args[1:]:
+                vector = _load(context, builder, signature.args[0], *args[:2], lanes)
+                for lane in args[2:]:
                     here = builder.icmp_unsigned("==", _numbers(lanes), _spread(builder, lanes, lane))
                     vector = builder.select(here, _constant(lanes, -1), vector)
-                _store(context, builder, signature.args[0], args[0], 0, lanes, vector)
+                _store(context, builder, signature.args[0], *args[:2], lanes, vector)
                 return _smallest(builder, lanes, vector)
 
-            return types.uint32(keys, types.int64, types.int64, types.int64), codegen
+            return types.uint32(keys, types.int64, types.int64, types.int64, types.int64), codegen
 
         return drop
 
     def _put_of(lanes):
         @intrinsic
-        def put(typingctx, keys, a, key_a, b, key_b):
+        def put(typingctx, keys, first, a, key_a, b, key_b):
             def codegen(context, builder, signature, args):
-                vector = _load(context, builder, signature.args[0], args[0], lanes)
-                for lane, key in ((args[1], args[2]), (args[3], args[4])):
+                vector = _load(context, builder, signature.args[0], *args[:2], lanes)
+                for lane, key in (args[2:4], args[4:]):
                     here = builder.icmp_unsigned("==", _numbers(lanes), _spread(builder, lanes, lane))
                     vector = builder.select(here, _spread(builder, lanes, key), vector)
-                _store(context, builder, signature.args[0], args[0], 0, lanes, vector)
+                _store(context, builder, signature.args[0], *args[:2], lanes, vector)
                 return context.get_dummy_value()
 
-            return types.void(keys, types.int64, types.uint32, types.int64, types.uint32), codegen
+            signature = types.void(keys, types.int64, types.int64, types.uint32, types.int64, types.uint32)
+            return signature, codegen
 
         return put
 
@@ -101,14 +102,16 @@ if VECTOR:
     _put_few, _put_many = _put_of(FEW), _put_of(MANY)
 
     @inlined
-    def drop_lanes(keys, n, a, b, c):
+    def drop_lanes(keys, first, n, a, b, c):
         """Set three keys to ``NO_KEY`` and give the smallest of the others.
 
         Parameters
         ----------
-        keys : uint32[64]
+        keys : uint32[first + 64]
+        first : int64
+            Place of lane 0.
         n : int64
-            Lanes in use; the first 16 are looked at when ``n <= 16``, else all.
+            Lanes in use: 16 are looked at when ``n <= 16``, else 64.
         a, b, c : int64
             Lanes; those outside are left out.
 
@@ -117,28 +120,27 @@ if VECTOR:
         uint32
         """
         if n <= FEW:
-            return _drop_few(keys, a, b, c)
-        return _drop_many(keys, a, b, c)
+            return _drop_few(keys, first, a, b, c)
+        return _drop_many(keys, first, a, b, c)
 
     @inlined
-    def put_lanes(keys, n, a, key_a, b, key_b):
+    def put_lanes(keys, first, n, a, key_a, b, key_b):
         """Write two keys.
 
         Parameters
         ----------
-        keys : uint32[64]
-        n : int64
-            Lanes in use, as in :func:`drop_lanes`.
+        keys, first, n : uint32[first + 64], int64, int64
+            As in :func:`drop_lanes`.
         a, key_a, b, key_b : int64, uint32, int64, uint32
             Lanes and their keys; lanes outside are left out.
         """
         if n <= FEW:
-            _put_few(keys, a, key_a, b, key_b)
+            _put_few(keys, first, a, key_a, b, key_b)
         else:
-            _put_many(keys, a, key_a, b, key_b)
+            _put_many(keys, first, a, key_a, b, key_b)
 
     @intrinsic
-    def start_few(typingctx, pair_merges, low, high, n, symbols, keys):
+    def start_few(typingctx, pair_merges, low, high, n, symbols, first_symbol, keys, first_key):
         """Symbols, their neighbours and keys of up to 16 bytes.
 
         Parameters
@@ -147,8 +149,10 @@ if VECTOR:
         low, high : uint64
             The bytes, little-endian, zero-padded.
         n : int64
-        symbols, keys : int32[3 * ROW], uint32[64]
-            Written as :func:`numba_nlp.kernels.segment.merge.merge_short` says.
+        symbols, first_symbol : int32[first_symbol + 3 * ROW], int64
+            Three rows are written: symbol, symbol after the pair that starts here, symbol before.
+        keys, first_key : uint32[first_key + 16], int64
+            Written: ``merge number << 6 | lane``, or a number above all of those.
 
         Returns
         -------
@@ -157,8 +161,8 @@ if VECTOR:
         """
 
         def codegen(context, builder, signature, args):
-            table, low, high, count, symbols, keys = args
-            merges_type, symbols_type, keys_type = signature.args[0], *signature.args[4:]
+            table, low, high, count, symbols, first_symbol, keys, first_key = args
+            merges_type, symbols_type, keys_type = signature.args[0], signature.args[4], signature.args[6]
             words = ir.Constant(ir.VectorType(_i64, 2), ir.Undefined)
             words = builder.insert_element(words, low, ir.Constant(_i32, 0))
             words = builder.insert_element(words, high, ir.Constant(_i32, 1))
@@ -176,7 +180,8 @@ if VECTOR:
             after = builder.select(has_after, shifted(2), nothing)
             before = builder.select(has_before, shifted(-1), nothing)
             for row, vector in enumerate((here, after, before)):
-                _store(context, builder, symbols_type, symbols, row * ROW, FEW, vector)
+                place = builder.add(first_symbol, _word(row * ROW))
+                _store(context, builder, symbols_type, symbols, place, FEW, vector)
 
             swapped = [
                 builder.bswap(word)
@@ -192,28 +197,30 @@ if VECTOR:
             is_pair = builder.icmp_signed("<", numbers, builder.sub(length, _constant(FEW, 1)))
             found = builder.or_(builder.shl(merges, _constant(FEW, 6)), numbers)
             found = builder.select(is_pair, found, _constant(FEW, -1))
-            _store(context, builder, keys_type, keys, 0, FEW, found)
+            _store(context, builder, keys_type, keys, first_key, FEW, found)
             return _smallest(builder, FEW, found)
 
-        return types.uint32(pair_merges, types.uint64, types.uint64, types.int64, symbols, keys), codegen
+        signature = types.uint32(
+            pair_merges, types.uint64, types.uint64, types.int64, symbols, types.int64, keys, types.int64
+        )
+        return signature, codegen
 
 else:
 
     @kernel
-    def drop_lanes(keys, n, a, b, c):
+    def drop_lanes(keys, first, n, a, b, c):
         """Set three keys to ``NO_KEY`` and give the smallest of the others."""
         best = NO_KEY
         for lane in range(FEW if n <= FEW else MANY):
             if lane in (a, b, c):
-                keys[lane] = NO_KEY
-            if keys[lane] < best:
-                best = keys[lane]
+                keys[first + lane] = NO_KEY
+            best = min(best, keys[first + lane])
         return best
 
     @kernel
-    def put_lanes(keys, n, a, key_a, b, key_b):
+    def put_lanes(keys, first, n, a, key_a, b, key_b):
         """Write two keys; lanes outside are left out."""
         if 0 <= a < MANY:
-            keys[a] = key_a
+            keys[first + a] = key_a
         if 0 <= b < MANY:
-            keys[b] = key_b
+            keys[first + b] = key_b
