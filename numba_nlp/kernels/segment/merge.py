@@ -124,7 +124,6 @@ def merge_once(merge_table, merge_pairs, merge_symbols, unique, n, symbols, s, k
     """
     size_bits = table_bits(merge_table.size)
     bits = number_bits(merge_pairs.size)
-    no_merge = np.int64(1) << bits
     i = np.int64(best) & 63
     merge = np.int64(best) >> 6
     # the pair is (i, j), its neighbours p and r, p's neighbour q; 64 and -1 or 127 where there is none
@@ -147,9 +146,9 @@ def merge_once(merge_table, merge_pairs, merge_symbols, unique, n, symbols, s, k
     rest = drop_lanes(keys, k, n, i, j, p)
     after = np.int64(peek(symbols, s + AFTER + i))
     before = np.int64(peek(symbols, s + BEFORE + i))
-    here = min(guess_merge(merge_table, size_bits, bits, symbol, after), no_merge)
-    there = min(guess_merge(merge_table, size_bits, bits, before, symbol), no_merge)
-    here_key = np.uint32((here << 6) | i)
+    here = guess_merge(merge_table, size_bits, bits, symbol, after)
+    there = guess_merge(merge_table, size_bits, bits, before, symbol)
+    here_key = np.uint32(((here << 6) | i) & 0xFFFFFFFF)
     # all ones when there is no p
     there_key = np.uint32(((there << 6) | p) & 0xFFFFFFFF)
     poke(symbols, s + i, np.int32(symbol))

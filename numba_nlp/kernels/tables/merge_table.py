@@ -75,14 +75,14 @@ def number_bits(n_merges):
 
 
 @inlined
-def _places(pair, table_bits_, bits):
+def _places(pair, size_bits, bits):
     """The two slots of a pair, and its check in place."""
     code = multiply(pair, MERGE_MULTIPLIER)
-    first = np.int64(shift_right(code, 64 - table_bits_))
-    second = np.int64(shift_right(code, 64 - 2 * table_bits_)) & ((1 << table_bits_) - 1)
-    check_bits = 32 - bits
-    check = (np.int64(shift_right(code, 64 - 2 * table_bits_ - check_bits)) & ((1 << check_bits) - 1)) | 1
-    return first, second, check << bits
+    first = np.int64(shift_right(code, 64 - size_bits))
+    second = np.int64(shift_right(code, 32)) & ((1 << size_bits) - 1)
+    # the check lies above the merge number; its lowest bit is set, so that no merge looks like an empty slot
+    check = (np.int64(code & np.uint64(0xFFFFFFFF)) & (-1 << bits)) | (1 << bits)
+    return first, second, check
 
 
 @kernel
