@@ -21,7 +21,6 @@ from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch, new_scratch
 from numba_nlp.kernels.segment.prefix import prefix_spaces
 from numba_nlp.kernels.segment.spans import TRIM_ALL, TRIM_KEEP_FIRST, TRIM_NONE, UNIT_BYTE, UNIT_CHAR, fill_spans
-from numba_nlp.kernels.tables.hashing import EMPTY
 from numba_nlp.kernels.tables.word_cache import WordCache, new_word_cache
 from numba_nlp.vocabulary import Vocabulary
 
@@ -122,7 +121,7 @@ class Encoder:
         if metadata["trim_offsets"]:
             self._trim = TRIM_KEEP_FIRST if metadata.get("trim_keeps_prefix_space", False) else TRIM_ALL
         self._special_first = special_first
-        flags = np.array([metadata["whole_pieces"], self.ordered], np.int64)
+        flags = np.array([metadata["whole_pieces"], self.ordered, metadata["unique_products"]], np.int64)
         flags.flags.writeable = False
         self._tables = ByteBpeTables._make((*(vocabulary[name] for name in ByteBpeTables._fields[:-1]), flags))
         self._splitter: Callable[[str], NDArray[np.int64]] | None = None
@@ -334,15 +333,12 @@ class Encoder:
 
 def _merges_are_ordered(vocabulary: Vocabulary) -> bool:
     """Whether every merge comes after the merges that make its parts (then long pre-tokens merge in linear time)."""
-    slots = vocabulary["merge_slots"]
-    filled = slots[slots != EMPTY]
+    pairs, products = vocabulary["merge_pairs"], vocabulary["merge_symbols"]
     made_by = np.full(vocabulary["symbol_ids"].size, -1, np.int64)
-    products = vocabulary["merge_symbols"]
     made_by[products] = np.arange(products.size)
-    left = made_by[(filled >> np.uint64(44)).astype(np.int64)]
-    right = made_by[((filled >> np.uint64(24)) & np.uint64(0xFFFFF)).astype(np.int64)]
-    numbers = (filled & np.uint64(0xFFFFFF)).astype(np.int64)
-    return bool((np.maximum(left, right) < numbers).all())
+    left = made_by[(pairs >> np.uint64(20)).astype(np.int64)]
+    right = made_by[(pairs & np.uint64(0xFFFFF)).astype(np.int64)]
+    return bool((np.maximum(left, right) < np.arange(pairs.size)).all())
 
 
 def _row_blocks(starts: NDArray[np.int64], ends: NDArray[np.int64], num_threads: int) -> list[int]:

@@ -240,7 +240,7 @@ def _reader(cls: Any, first: int) -> Any:
 
 
 _FIELD_TYPES = {
-    "ByteBpeTables": ["uint16", "uint8", "int32", "uint64", "int32", "int32", "int32", "uint8", "int64", "int64"],
+    "ByteBpeTables": ["uint16", "uint8", "int32", "uint32", "uint64", "int32", "int32", "int32", "uint8", "int64", "int64"],
     "WordCache": ["uint64", "uint64", "uint8", "int32", "int64"],
     "Scratch": ["int64", "int64", "uint64", "uint64", "int64", "int64", "uint64", "int64", "int32", "uint32"]
     + ["int32"] * 7

@@ -124,14 +124,13 @@ _COMMON_METADATA = (
     MetadataField("unicode_version", str),
 )
 
-_EMPTY_SLOT = np.uint64(0xFFFFFFFFFFFFFFFF)
 _CODE_POINT_BLOCKS = 0x110000 >> 7
 _N_BASE = 256
 
 
 def _check_byte_bpe(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     """What the field declarations of byte-level BPE cannot say."""
-    _check_merge_slots(file, arrays["merge_slots"], n_merges=sizes["merges"], n_symbols=sizes["symbols"])
+    _check_merges(file, arrays["merge_table"], arrays["merge_pairs"], sizes["symbols"])
     if arrays["class_blocks"].size % 128:
         fail(file, f"array `class_blocks` has length {arrays['class_blocks'].size}, expected a multiple of 128")
 
@@ -169,22 +168,20 @@ def _check_byte_bpe(file: str, arrays: Arrays, metadata: Mapping[str, Any], size
         previous = token
 
 
-def _check_merge_slots(file: str, slots: NDArray[Any], *, n_merges: int, n_symbols: int) -> None:
-    """Table of merges: ends every probe, points only to symbols and merges that exist."""
-    _check_table_size(file, "merge_slots", slots.size)
-    used = slots[slots != _EMPTY_SLOT]
-    _check_table_load(file, "merge_slots", used.size, slots.size)
-    if not used.size:
+def _check_merges(file: str, table: NDArray[Any], pairs: NDArray[Any], n_symbols: int) -> None:
+    """Table of merges: each merge lies in it once; pairs are of symbols that exist."""
+    _check_table_size(file, "merge_table", table.size)
+    number_bits = max(pairs.size - 1, 1).bit_length()
+    numbers = table[table != 0] & np.uint32((1 << number_bits) - 1)
+    if not np.array_equal(np.sort(numbers), np.arange(pairs.size)):
+        fail(file, f"array `merge_table` does not hold each of the merge numbers 0 to {pairs.size - 1} once")
+    if not pairs.size:
         return
-    # `left << 44 | right << 24 | number`: the largest masked entry shows the largest field, without shifting all.
-    largest = (
-        ("left symbol", int(used.max()) >> 44, n_symbols),
-        ("right symbol", int((used & np.uint64(0xFFFFF << 24)).max()) >> 24, n_symbols),
-        ("merge number", int((used & np.uint64(0xFFFFFF)).max()), n_merges),
-    )
-    for what, value, end in largest:
-        if value >= end:
-            fail(file, f"array `merge_slots` holds {what} {value}, expected less than {end}")
+    # `left << 20 | right`: the largest masked entry shows the largest field
+    largest = (("left", int(pairs.max()) >> 20), ("right", int((pairs & np.uint64(0xFFFFF)).max())))
+    for what, value in largest:
+        if value >= n_symbols:
+            fail(file, f"array `merge_pairs` holds {what} symbol {value}, expected less than {n_symbols}")
 
 
 _BYTE_BPE = Schema(
@@ -196,7 +193,8 @@ _BYTE_BPE = Schema(
         ArrayField("byte_symbols", "int32", length=256, low=0, high=_N_BASE),
         ArrayField("symbol_ids", "int32", low=0, high="ids"),
         ArrayField("pair_merges", "int32", length=65536, low=-1, high="merges"),
-        ArrayField("merge_slots", "uint64"),
+        ArrayField("merge_table", "uint32"),
+        ArrayField("merge_pairs", "uint64", length="merges"),
         ArrayField("merge_symbols", "int32", low=0, high="symbols"),
         ArrayField("class_index", "uint16", length=_CODE_POINT_BLOCKS, low=0, high="blocks"),
         ArrayField("class_blocks", "uint8", among=tuple(range(10))),
@@ -224,7 +222,7 @@ _BYTE_BPE = Schema(
         "special_tokens": lambda arrays: arrays["special_offsets"].size - 1,
         "blocks": lambda arrays: arrays["class_blocks"].size // 128,
     },
-    # Merge entries have 20 bits a symbol and 24 bits a number, and the entry of all ones means an empty slot.
+    # Pairs have 20 bits a symbol, of which the last one stands for "no symbol"; a key has 26 bits for a merge number.
     limits={
         "ids": (1, 2**31 - 1),
         "symbols": (_N_BASE, 2**20 - 1),

@@ -18,6 +18,7 @@ from safetensors.numpy import load_file, save_file
 from numba_nlp._vocabulary_schema import SCHEMAS
 from numba_nlp.errors import VocabularyFormatError
 from numba_nlp.kernels.tables import hashing
+from numba_nlp.kernels.tables.merge_table import find_merge_pair
 from numba_nlp.vocabulary import Vocabulary
 from tests.toy_vocabulary import MERGES, toy_arrays, toy_metadata, toy_vocabulary
 
@@ -55,8 +56,8 @@ def test_tables_serve_the_kernels() -> None:
     tables = vocabulary["piece_lookup"], vocabulary["piece_bytes"], vocabulary["piece_offsets"]
     assert hashing.find_piece(*tables, data, 0, 3) == 257
     assert hashing.find_piece(*tables, data, 1, 3) == -1
-    assert hashing.find_merge(vocabulary["merge_slots"], ord("t"), ord("h")) == 0
-    assert hashing.find_merge(vocabulary["merge_slots"], ord("h"), ord("t")) == -1
+    assert find_merge_pair(vocabulary["merge_table"], vocabulary["merge_pairs"], ord("t"), ord("h")) == 0
+    assert find_merge_pair(vocabulary["merge_table"], vocabulary["merge_pairs"], ord("h"), ord("t")) == -1
 
 
 def test_nothing_can_be_changed() -> None:
@@ -124,7 +125,7 @@ def test_load_gives_the_saved_vocabulary_mapped(saved: Path) -> None:
         assert vocabulary == toy_vocabulary()
         assert dict(vocabulary.metadata) == dict(toy_vocabulary().metadata)
         assert vocabulary.path == saved
-        array = vocabulary["merge_slots"]
+        array = vocabulary["merge_table"]
         assert type(array) is np.ndarray
         assert not array.flags.writeable
         with pytest.raises(ValueError, match="WRITEABLE"):
@@ -241,9 +242,11 @@ def _replace(name: str, value: Callable[[np.ndarray], np.ndarray]) -> Callable[[
     return change
 
 
-def _entry(left: int, right: int, number: int) -> Callable[[Arrays], None]:
+def _slot(change_number: int) -> Callable[[Arrays], None]:
+    """Change the merge number in the last used slot by exclusive or."""
+
     def change(arrays: Arrays) -> None:
-        arrays["merge_slots"][np.argmax(arrays["merge_slots"])] = left << 44 | right << 24 | number
+        arrays["merge_table"][np.flatnonzero(arrays["merge_table"])[-1]] ^= change_number
 
     return change
 
@@ -282,11 +285,14 @@ STRUCTURE = {
     "symbol id": (_put("symbol_ids", 0, -1), "`symbol_ids` holds -1"),
     "pair merges length": (_replace("pair_merges", lambda a: a[1:]), "`pair_merges` has length 65535"),
     "pair merge": (_put("pair_merges", 0, 6), "`pair_merges` holds 6, expected -1 <= value < 6"),
-    "slots size": (_replace("merge_slots", lambda a: a[1:]), "`merge_slots` has length 15, expected a power of two"),
-    "slots full": (_replace("merge_slots", lambda a: a * 0), "`merge_slots` has 16 of its 16 slots in use"),
-    "slot left": (_entry(262, 1, 1), "`merge_slots` holds left symbol 262, expected less than 262"),
-    "slot right": (_entry(1, 262, 1), "`merge_slots` holds right symbol 262"),
-    "slot number": (_entry(1, 1, 6), "`merge_slots` holds merge number 6, expected less than 6"),
+    "table size": (_replace("merge_table", lambda a: a[1:]), "`merge_table` has length 15, expected a power of two"),
+    "table empty": (_replace("merge_table", lambda a: a * 0), "`merge_table` does not hold each of the merge numbers 0 to 5"),
+    "table full": (_replace("merge_table", lambda a: a * 0 + 8), "`merge_table` does not hold each of the merge numbers"),
+    "table number": (_slot(6), "`merge_table` does not hold each of the merge numbers 0 to 5 once"),
+    "table repeats": (_slot(1), "`merge_table` does not hold each of the merge numbers 0 to 5 once"),
+    "pairs length": (_replace("merge_pairs", lambda a: a[1:]), "`merge_pairs` has length 5, expected 6"),
+    "pair left": (_put("merge_pairs", 1, 262 << 20 | 1), "`merge_pairs` holds left symbol 262, expected less than 262"),
+    "pair right": (_put("merge_pairs", 1, 1 << 20 | 262), "`merge_pairs` holds right symbol 262"),
     "product": (_put("merge_symbols", 0, 262), "`merge_symbols` holds 262, expected 0 <= value < 262"),
     "unique products": (_put("merge_symbols", 2, 3), "`merge_symbols` is 3 at index 2, .*`unique_products`"),
     "class index length": (_replace("class_index", lambda a: a[:-1]), "`class_index` has length 8703, expected 8704"),

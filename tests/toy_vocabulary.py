@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp.kernels.tables import hashing
+from numba_nlp.kernels.tables.merge_table import new_merge_table
 from numba_nlp.vocabulary import Vocabulary
 
 #: Merges in order of rank; each product is a token.
@@ -73,8 +74,7 @@ def toy_arrays(
     hashing.fill_piece_lookup(piece_bytes, piece_offsets, np.arange(n_model, dtype=np.int32), lookup)
     lefts = np.array([symbols[left] for left, _ in merges], np.int32)
     rights = np.array([symbols[right] for _, right in merges], np.int32)
-    slots = np.full(_table_size(len(merges)), hashing.EMPTY, np.uint64)
-    hashing.fill_merge_slots(lefts, rights, slots)
+    merge_table, merge_pairs = new_merge_table(lefts, rights)
     pair_merges = np.full(65536, -1, np.int32)
     for number, (left, right) in enumerate(zip(lefts.tolist(), rights.tolist(), strict=True)):
         if left < 256 and right < 256:
@@ -88,7 +88,8 @@ def toy_arrays(
         "byte_symbols": np.arange(256, dtype=np.int32),
         "symbol_ids": np.arange(n_model, dtype=np.int32),
         "pair_merges": pair_merges,
-        "merge_slots": slots,
+        "merge_table": merge_table,
+        "merge_pairs": merge_pairs,
         "merge_symbols": np.arange(256, n_model, dtype=np.int32),
         "class_index": class_index.copy(),
         "class_blocks": class_blocks.copy(),

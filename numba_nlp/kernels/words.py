@@ -34,6 +34,10 @@ if config.DISABLE_JIT:
         """Sum of two uint64 modulo 2^64."""
         return np.uint64((int(a) + int(b)) & _ALL)
 
+    def unlikely(condition):
+        """``condition``."""
+        return condition
+
     def all_ones_if_nonzero(a):
         """2^64 - 1 for a uint64 other than zero, else 0."""
         return ALL_ONES if a else np.uint64(0)
@@ -74,6 +78,19 @@ else:  # pragma: no cover - compiled only, the plain forms stand above
     def add(a, b):
         """Sum of two uint64 modulo 2^64."""
         return np.uint64(a) + np.uint64(b)
+
+    @intrinsic
+    def unlikely(typingctx, condition):
+        """``condition``, and the word that it is rarely true: registers and code are laid out for the other case."""
+
+        def codegen(context, builder, signature, args):
+            boolean = ir.IntType(1)
+            expect = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(boolean, [boolean, boolean]), "llvm.expect.i1"
+            )
+            return builder.call(expect, [args[0], ir.Constant(boolean, 0)])
+
+        return types.boolean(types.boolean), codegen
 
     @intrinsic
     def _spread_nonzero(typingctx, a):

@@ -104,10 +104,8 @@ def piece_encoder(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> Cal
     """Ids of one pre-token by the slow reference, from nothing but the compiled arrays."""
     products = arrays["merge_symbols"].tolist()
     merges: dict[tuple[int, int], tuple[int, int]] = {}
-    for slot in arrays["merge_slots"].tolist():
-        if slot != 2**64 - 1:
-            number = slot & 0xFFFFFF
-            merges[slot >> 44, slot >> 24 & 0xFFFFF] = number, products[number]
+    for number, pair in enumerate(arrays["merge_pairs"].tolist()):
+        merges[pair >> 20, pair & 0xFFFFF] = number, products[number]
     symbol_ids = arrays["symbol_ids"].tolist()
     content, bounds = arrays["piece_bytes"].tobytes(), arrays["piece_offsets"].tolist()
     whole = {content[bounds[i] : bounds[i + 1]]: i for i in arrays["piece_lookup"].tolist() if i >= 0}

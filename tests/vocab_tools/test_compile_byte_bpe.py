@@ -13,7 +13,8 @@ from tokenizers import Tokenizer
 import vocab_tools
 from numba_nlp.byte_alphabet import BYTE_CHARACTERS, bytes_of, first_foreign_character, written
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
-from numba_nlp.kernels.tables.hashing import find_merge, find_piece
+from numba_nlp.kernels.tables.hashing import find_piece
+from numba_nlp.kernels.tables.merge_table import find_merge_pair
 from numba_nlp.vocabulary import Vocabulary
 from tests.shared_data import shared
 from tests.vocab_tools.sources import (
@@ -87,9 +88,9 @@ def test_arrays_follow_the_contract(tmp_path):
     assert metadata["unique_products"] is True
     pairs = arrays["pair_merges"]
     assert (pairs[ord("t") << 8 | ord("h")], np.count_nonzero(pairs >= 0)) == (0, 1)
-    assert find_merge(arrays["merge_slots"], ord("t"), ord("h")) == 0
-    assert find_merge(arrays["merge_slots"], 256, ord("e")) == 1
-    assert find_merge(arrays["merge_slots"], ord("t"), 257) == -1
+    assert find_merge_pair(arrays["merge_table"], arrays["merge_pairs"], ord("t"), ord("h")) == 0
+    assert find_merge_pair(arrays["merge_table"], arrays["merge_pairs"], 256, ord("e")) == 1
+    assert find_merge_pair(arrays["merge_table"], arrays["merge_pairs"], ord("t"), 257) == -1
     assert sorted(arrays["piece_lookup"][arrays["piece_lookup"] >= 0].tolist()) == list(range(259))
     assert arrays["special_bytes"].tobytes() == "<x>日".encode()
     assert arrays["special_offsets"].tolist() == [0, 3, 6]

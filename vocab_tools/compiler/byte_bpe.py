@@ -14,6 +14,7 @@ from numba_nlp._vocabulary_schema import FORMAT_VERSION
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.kernels.segment.derive import count_unreached, derive_merges
 from numba_nlp.kernels.tables.hashing import EMPTY, fill_merge_slots, fill_piece_lookup
+from numba_nlp.kernels.tables.merge_table import new_merge_table
 from numba_nlp.regex_split import RegexSplitter
 from vocab_tools.compiler.classes import class_tables
 from vocab_tools.formats.description import KIND_BYTE, KIND_NORMAL, AddedToken, Description
@@ -64,7 +65,7 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
     SourceFormatError
         A piece longer than ``MAX_PIECE_BYTES``.
     UnsupportedFeatureError
-        More pieces than the merge table can number, or a pattern that cannot be reproduced exactly.
+        More pieces than the merge table can number, merges made to defeat its hash, or a pattern that cannot be reproduced exactly.
     """
     _check_sizes(description)
     model = _flatten([piece or b"" for piece in description.pieces])
@@ -78,8 +79,10 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
         may_skip_merging = description.ignore_merges
     merges = _number_symbols(pairs, byte_ids)
 
-    slots = np.full(_table_size(merges.lefts.size), EMPTY, dtype=np.uint64)
-    fill_merge_slots(merges.lefts, merges.rights, slots)
+    try:
+        merge_table, merge_pairs = new_merge_table(merges.lefts, merges.rights)
+    except ValueError as error:
+        raise UnsupportedFeatureError(f"{description.name}: {error}; was the list made to defeat hashing?") from error
     byte_symbols = np.arange(N_BASE, dtype=np.int32)
     model_pieces = _model_pieces(description)
     lookup = np.full(_table_size(model_pieces.size), -1, dtype=np.int32)
@@ -88,6 +91,8 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
     if may_skip_merging:
         longest = int(np.diff(model.offsets).max())
         symbols, numbers = np.empty(longest, dtype=np.int32), np.empty(longest, dtype=np.int32)
+        slots = np.full(_table_size(merges.lefts.size), EMPTY, dtype=np.uint64)
+        fill_merge_slots(merges.lefts, merges.rights, slots)
         reached = np.empty(model_pieces.size, dtype=np.uint8)
         unreached = int(
             count_unreached(
@@ -108,7 +113,8 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
         "byte_symbols": byte_symbols,
         "symbol_ids": merges.symbol_ids,
         "pair_merges": _pair_table(merges),
-        "merge_slots": slots,
+        "merge_table": merge_table,
+        "merge_pairs": merge_pairs,
         "merge_symbols": merges.products,
         "class_index": classes.class_index,
         "class_blocks": classes.class_blocks,

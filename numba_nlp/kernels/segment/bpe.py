@@ -17,7 +17,8 @@ import numpy as np
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.bpe_memory import BLOCK
 from numba_nlp.kernels.segment.fill_scalar import fill_spans_deepseek_v3
-from numba_nlp.kernels.segment.merge import merge_buckets, merge_heap, merge_short
+from numba_nlp.kernels.segment.merge import MERGE_SHORT_LIMIT, merge_short
+from numba_nlp.kernels.segment.merge_long import merge_buckets, merge_heap
 from numba_nlp.kernels.segment.window_cl100k import fill_spans_cl100k, fill_spans_llama3, fill_spans_qwen2
 from numba_nlp.kernels.segment.window_gpt2 import fill_spans_gpt2
 from numba_nlp.kernels.segment.window_o200k import fill_spans_o200k, fill_spans_tekken
@@ -47,6 +48,7 @@ from numba_nlp.kernels.words import (
     raw_store64,
     shift_right,
     trailing_zeros,
+    unlikely,
 )
 
 ZERO = np.uint64(0)
@@ -80,10 +82,11 @@ def merge_piece(tables, data, start, n, scratch, ids, first):
             ids[first] = np.int32(piece)
             return 1
     out = first
-    if n <= 64:
+    if n <= MERGE_SHORT_LIMIT:
         alive = merge_short(
-            tables.pair_merges, tables.merge_slots, tables.merge_symbols, data, start, n, scratch.symbols, scratch.keys
-        )
+            tables.pair_merges, tables.merge_table, tables.merge_pairs, tables.merge_symbols, tables.flags[2] != 0, data,
+            start, n, scratch.symbols, scratch.keys,
+        )  # fmt: skip
         while alive != ZERO:
             ids[out] = tables.symbol_ids[scratch.symbols[trailing_zeros(alive)]]
             alive &= alive - ONE
@@ -91,14 +94,14 @@ def merge_piece(tables, data, start, n, scratch, ids, first):
         return out - first
     if tables.flags[1] != 0:
         merge_buckets(
-            tables.pair_merges, tables.merge_slots, tables.merge_symbols, data, start, n, scratch.list_symbols,
-            scratch.list_following, scratch.list_previous, scratch.list_merges, scratch.queue_heads,
+            tables.pair_merges, tables.merge_table, tables.merge_pairs, tables.merge_symbols, data, start, n,
+            scratch.list_symbols, scratch.list_following, scratch.list_previous, scratch.list_merges, scratch.queue_heads,
             scratch.queue_pending, scratch.queue_positions, scratch.queue_next,
         )  # fmt: skip
     else:
         merge_heap(
-            tables.pair_merges, tables.merge_slots, tables.merge_symbols, data, start, n, scratch.list_symbols,
-            scratch.list_following, scratch.list_previous, scratch.list_merges, scratch.heap,
+            tables.pair_merges, tables.merge_table, tables.merge_pairs, tables.merge_symbols, data, start, n,
+            scratch.list_symbols, scratch.list_following, scratch.list_previous, scratch.list_merges, scratch.heap,
         )  # fmt: skip
     i = np.int64(0)
     while i < n:
@@ -224,7 +227,7 @@ def emit_hits(cache, first_span, n, scratch, ids, out):
     for i in range(first_span, n):
         poke(emitted, i, out)
         at = 4 * peek(homes, i)
-        if (peek(entries, at) ^ peek(lows, i)) | (peek(entries, at + 1) ^ peek(highs, i)) != ZERO:
+        if unlikely((peek(entries, at) ^ peek(lows, i)) | (peek(entries, at + 1) ^ peek(highs, i)) != ZERO):
             return i, out
         first = peek(entries, at + 2)
         count = np.int64(shift_right(first, 60))

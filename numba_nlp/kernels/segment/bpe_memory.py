@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp.kernels.segment.merge import new_lanes
+from numba_nlp.kernels.segment.merge_long import pending_words
 from numba_nlp.kernels.tables.word_cache import SHORT_LIMIT
 from numba_nlp.kernels.words import ALL_ONES
 
@@ -22,13 +24,14 @@ class ByteBpeTables(NamedTuple):
     class_index: Any  # uint16[0x110000 >> 7]
     class_blocks: Any  # uint8[blocks * 128]
     pair_merges: Any  # int32[65536]
-    merge_slots: Any  # uint64[2^m]
+    merge_table: Any  # uint32[2^k]
+    merge_pairs: Any  # uint64[M]
     merge_symbols: Any  # int32[M]
     symbol_ids: Any  # int32[S]
     piece_lookup: Any  # int32[2^k]
     piece_bytes: Any  # uint8[n]
     piece_offsets: Any  # int64[V + 1]
-    flags: Any  # int64[2]: whole_pieces, ordered
+    flags: Any  # int64[3]: whole_pieces, ordered, unique_products
 
 
 class Scratch(NamedTuple):
@@ -42,7 +45,7 @@ class Scratch(NamedTuple):
     emitted: Any  # int64[BLOCK + SLACK]
     masks: Any  # uint64[4 * 17], see key_masks
     progress: Any  # int64[3]: row to go on with, and where its ids start, when the capacity is too small; for callers
-    symbols: Any  # int32[64]
+    symbols: Any  # int32[384], see new_lanes
     keys: Any  # uint32[64]
     list_symbols: Any  # int32[capacity]
     list_following: Any  # int32[capacity]
@@ -51,7 +54,7 @@ class Scratch(NamedTuple):
     queue_positions: Any  # int32[3 * capacity]
     queue_next: Any  # int32[3 * capacity]
     queue_heads: Any  # int32[M]
-    queue_pending: Any  # uint64[M // 64 + 1]
+    queue_pending: Any  # uint64[pending_words(M)]
     heap: Any  # uint64[3 * capacity] when the merges are not ordered, else uint64[1]
 
 
@@ -82,6 +85,7 @@ def new_scratch(n_merges: int, ordered: bool, capacity: int = 1 << 12) -> Scratc
     """
     spans = BLOCK + SLACK
     queue = 3 * capacity if ordered else 1
+    symbols, keys = new_lanes()
     return Scratch(
         starts=np.zeros(spans, np.int64),
         ends=np.zeros(spans, np.int64),
@@ -91,8 +95,8 @@ def new_scratch(n_merges: int, ordered: bool, capacity: int = 1 << 12) -> Scratc
         emitted=np.zeros(spans, np.int64),
         masks=key_masks(),
         progress=np.zeros(3, np.int64),
-        symbols=np.zeros(64, np.int32),
-        keys=np.zeros(64, np.uint32),
+        symbols=symbols,
+        keys=keys,
         list_symbols=np.zeros(capacity, np.int32),
         list_following=np.zeros(capacity, np.int32),
         list_previous=np.zeros(capacity, np.int32),
@@ -100,6 +104,6 @@ def new_scratch(n_merges: int, ordered: bool, capacity: int = 1 << 12) -> Scratc
         queue_positions=np.zeros(queue, np.int32),
         queue_next=np.zeros(queue, np.int32),
         queue_heads=np.zeros(n_merges if ordered else 1, np.int32),
-        queue_pending=np.zeros(n_merges // 64 + 1, np.uint64),
+        queue_pending=np.zeros(pending_words(n_merges), np.uint64),
         heap=np.zeros(1 if ordered else 3 * capacity, np.uint64),
     )

@@ -1,45 +1,72 @@
-"""Byte-pair merging of one pre-token: from bytes to the symbols that no listed merge joins any more.
+"""Byte-pair merging of one short pre-token: from bytes to the symbols that no listed merge joins any more.
 
-The rule (Sennrich, Haddow, Birch 2016; Gage 1994): among all adjacent pairs take the one with the lowest merge
-number, leftmost among equals, join it, repeat. Three kernels give the same result:
+The rule (Sennrich, Haddow, Birch 2016; Gage 1994): among all adjacent pairs take the one with the lowest merge number,
+leftmost among equals, join it, repeat. :func:`merge_short` does it for up to 64 bytes; longer pre-tokens go through
+:mod:`numba_nlp.kernels.segment.merge_long`. What was tried: docs/decisions/0007-merging.md.
 
-``merge_short``
-    up to 64 symbols: pair keys in one small array, the next merge is its minimum.
-``merge_buckets``
-    any length, when every merge comes after the merges that make its two parts (``ordered``): pairs wait in one list
-    a merge number, and the numbers are visited once, in order, through a bitmap. Linear in the length of the text.
-``merge_heap``
-    any length, any merge list: binary heap and linked list, O(n log n).
-
-Twin: ``numba_nlp.reference.segment.merge.merge_symbols``.
+Twin: ``numba_nlp.reference.segment.merge.merge_bytes``.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from numba_nlp._jit import kernel
-from numba_nlp.kernels.tables.hashing import find_merge
-from numba_nlp.kernels.words import ALL_ONES, leading_zeros, shift_left, smallest_of_16, trailing_zeros
+from numba_nlp._jit import inlined, kernel
+from numba_nlp.kernels.lanes import FEW, MANY, NO_KEY, ROW, drop_lanes, put_lanes
+from numba_nlp.kernels.tables.hashing import table_bits
+from numba_nlp.kernels.tables.merge_table import NO_SYMBOL, find_merge_pair, guess_merge, number_bits
+from numba_nlp.kernels.words import (
+    ALL_ONES,
+    VECTOR,
+    is_readable,
+    leading_zeros,
+    load_word,
+    peek,
+    poke,
+    raw_load64,
+    shift_left,
+    shift_right,
+    trailing_zeros,
+    unlikely,
+)
 
-#: Keys at or above this say "no merge here".
-NO_MERGE = np.uint32(0xFFFFFFC0)
-_NONE = np.uint32(0xFFFFFFFF)
+if VECTOR:
+    from numba_nlp.kernels.lanes import start_few
+
+#: Longest pre-token, in bytes, that :func:`merge_short` takes.
+MERGE_SHORT_LIMIT = MANY
+#: First symbol that a merge makes: those below are bytes.
+N_BASE = 256
+#: Rows of the symbol scratch behind that of the symbols themselves.
+AFTER, BEFORE = ROW, 2 * ROW
+#: Elements of the symbol scratch of one pre-token.
+STATE = 3 * ROW
+ZERO = np.uint64(0)
 ONE = np.uint64(1)
 
 
-@kernel
-def merge_short(pair_merges, merge_slots, merge_symbols, data, start, n, symbols, keys):
+def new_lanes() -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
+    """Scratch of two pre-tokens, ``symbols`` and ``keys``: of :func:`merge_short`, or of two at a time."""
+    raw = np.zeros(2 * (STATE + MANY) + 16, np.int32)
+    first = (-raw.ctypes.data // raw.itemsize) % 16
+    return raw[first : first + 2 * STATE], raw[first + 2 * STATE :][: 2 * MANY].view(np.uint32)
+
+
+@inlined
+def merge_short(pair_merges, merge_table, merge_pairs, merge_symbols, unique, data, start, n, symbols, keys):
     """Merge ``data[start:start + n]``, ``1 <= n <= 64``.
 
     Parameters
     ----------
-    pair_merges, merge_slots, merge_symbols : int32[65536], uint64[2^m], int32[M]
+    pair_merges, merge_table, merge_pairs, merge_symbols : int32[65536], uint32[2^k], uint64[M], int32[M]
         Merge tables (docs/data_contracts.md).
+    unique : bool
+        Whether the product of merge ``m`` is symbol ``256 + m``.
     data : uint8[m]
     start, n : int64
-    symbols, keys : int32[64], uint32[64]
-        Scratch.
+    symbols, keys : int32[768], uint32[128]
+        Scratch, made by :func:`new_lanes`.
 
     Returns
     -------
@@ -48,248 +75,110 @@ def merge_short(pair_merges, merge_slots, merge_symbols, data, start, n, symbols
 
     Notes
     -----
-    A key is ``merge number << 6 | position``, so one minimum finds the lowest merge and, among equals, the leftmost.
-    O(n^2 / 16) with a small constant.
+    At most ``n`` merges, each with two look-ups and one minimum over 16 or 64 lanes.
     """
-    for i in range(n):
-        symbols[i] = data[start + i]
-    for i in range(n - 1):
-        merge = np.int64(pair_merges[(np.int64(data[start + i]) << 8) | np.int64(data[start + i + 1])])
-        keys[i] = np.uint32(((merge << 6) | i) & 0xFFFFFFFF)
-    padded = (n + 15) & ~15
-    for i in range(n - 1, padded):
-        keys[i] = _NONE
-    alive = ALL_ONES if n == 64 else shift_left(ONE, n) - ONE
-    while True:
-        best = np.uint32(smallest_of_16(keys, 0))
-        block = 16
-        while block < padded:
-            other = np.uint32(smallest_of_16(keys, block))
-            if other < best:
-                best = other
-            block += 16
-        if best >= NO_MERGE:
-            return alive
-        i = np.int64(best) & 63
-        symbol = np.int64(merge_symbols[np.int64(best) >> 6])
-        above = alive & shift_left(ALL_ONES, i + 1)
-        j = trailing_zeros(above)
-        alive &= ~shift_left(ONE, j)
-        above &= ~shift_left(ONE, j)
-        keys[j] = _NONE
-        symbols[i] = np.int32(symbol)
-        if above != np.uint64(0):
-            merge = find_merge(merge_slots, symbol, symbols[trailing_zeros(above)])
-            keys[i] = np.uint32(((merge << 6) | i) & 0xFFFFFFFF)
-        else:
-            keys[i] = _NONE
-        below = alive & (shift_left(ONE, i) - ONE)
-        if below != np.uint64(0):
-            p = 63 - leading_zeros(below)
-            merge = find_merge(merge_slots, symbols[p], symbol)
-            keys[p] = np.uint32(((merge << 6) | p) & 0xFFFFFFFF)
+    no_key = first_no_key(merge_pairs.size)
+    best = start_merging(pair_merges, data, start, n, symbols, 0, keys, 0)
+    alive = shift_right(ALL_ONES, 64 - n)
+    while best < no_key:
+        best, alive = merge_once(merge_table, merge_pairs, merge_symbols, unique, n, symbols, 0, keys, 0, best, alive)
+    return alive
 
 
-@kernel
-def _start_list(pair_merges, data, start, n, symbols, following, previous, merges):
-    """Fill the linked list of ``n`` byte symbols and the merge number of each adjacent pair (-1: none)."""
-    for i in range(n):
-        symbols[i] = data[start + i]
-        following[i] = i + 1
-        previous[i] = i - 1
-    for i in range(n - 1):
-        merges[i] = pair_merges[(np.int64(data[start + i]) << 8) | np.int64(data[start + i + 1])]
-    merges[n - 1] = -1
+@inlined
+def first_no_key(n_merges):
+    """Smallest key (uint32) that says "nothing to merge" for a list of ``n_merges`` merges."""
+    return np.uint32(np.int64(1) << (number_bits(n_merges) + 6))
 
 
-@kernel
-def merge_buckets(pair_merges, merge_slots, merge_symbols, data, start, n, symbols, following, previous, merges,
-                  heads, pending, entry_position, entry_next):  # fmt: skip
-    """Merge ``data[start:start + n]`` in time linear in ``n``; needs an ordered merge list.
+@inlined
+def merge_once(merge_table, merge_pairs, merge_symbols, unique, n, symbols, s, keys, k, best, alive):
+    """Do the next merge of a pre-token.
 
     Parameters
     ----------
-    pair_merges, merge_slots, merge_symbols : int32[65536], uint64[2^m], int32[M]
-        Merge tables; every merge has a higher number than those that make its parts.
-    data : uint8[m]
-    start, n : int64
-        ``n >= 1``.
-    symbols, following, previous, merges : int32[n] each
-        Scratch: linked list of symbols; ``merges[i]`` is the merge number of the pair that starts at ``i``.
-    heads : int32[M]
-        Scratch: first entry of each merge number's list, valid where ``pending`` has the bit.
-    pending : uint64[M // 64 + 1]
-        Scratch: bitmap of merge numbers with a list; all zero before and after.
-    entry_position, entry_next : int32[3 * n] each
-        Scratch: the lists.
+    merge_table, merge_pairs, merge_symbols, unique, n
+        As of :func:`merge_short`.
+    symbols, s : int32[s + 384], int64
+        Three rows of ``ROW`` places from ``s`` on: the symbol at a byte, the symbol after the pair that starts there,
+        the symbol before.
+    keys, k : uint32[k + 64], int64
+        From ``k`` on, the key of the pair that starts at a byte.
+    best : uint32
+        The smallest key, below :func:`first_no_key`.
+    alive : uint64
+        Bytes at which symbols start.
 
     Returns
     -------
-    int64
-        Number of symbols left; they are ``symbols[i]`` for ``i = 0, following[0], following[following[0]] ...``
-        up to ``n``.
+    best, alive : uint32, uint64
 
     Notes
     -----
-    Equal pairs must merge leftmost first. That order matters only where two of them overlap, which takes a pair of
-    equal symbols (``X X X``); such a run is walked back to its beginning and merged from there, so the lists need no
-    order.
+    A key is ``merge number << 6 | byte``, so one minimum finds the lowest merge and, among equals, the leftmost.
+
+    What a merge waits for is the chain from its key to the keys of the two pairs that it makes. The chain is kept
+    short: the neighbours' symbols lie ready beside each pair, look-ups are guesses that need no comparison, and the
+    minimum of all other keys is found meanwhile. A guess is compared with the pair when its turn comes; as a guess is
+    never above the pair's own merge number, no merge is passed over.
     """
-    _start_list(pair_merges, data, start, n, symbols, following, previous, merges)
-    n_entries = 0
+    size_bits = table_bits(merge_table.size)
+    bits = number_bits(merge_pairs.size)
+    i = np.int64(best) & 63
+    merge = np.int64(best) >> 6
+    # the pair is (i, j), its neighbours p and r, p's neighbour q; 64 and -1 or 127 where there is none
+    above = alive & ~shift_right(ALL_ONES, 63 - i)
+    j = trailing_zeros(above)
+    pair = np.uint64((np.int64(peek(symbols, s + i)) << 20) | np.int64(peek(symbols, s + j)))
+    if unlikely(peek(merge_pairs, merge) != pair):
+        # a wrong guess
+        found = find_merge_pair(merge_table, merge_pairs, peek(symbols, s + i), peek(symbols, s + j))
+        key = NO_KEY if found < 0 else np.uint32((found << 6) | i)
+        rest = drop_lanes(keys, k, n, i, i, i)
+        put_lanes(keys, k, n, i, key, i, key)
+        return min(rest, key), alive
+    symbol = N_BASE + merge if unique else np.int64(peek(merge_symbols, merge))
+    above &= ~shift_left(ONE, j)
+    r = trailing_zeros(above)
+    below = alive & (shift_left(ONE, i) - ONE)
+    p = 63 - leading_zeros(below)
+    q = (63 - leading_zeros(below & ~shift_left(ONE, p & 63))) & 127
+    rest = drop_lanes(keys, k, n, i, j, p)
+    after = np.int64(peek(symbols, s + AFTER + i))
+    before = np.int64(peek(symbols, s + BEFORE + i))
+    here = guess_merge(merge_table, size_bits, bits, symbol, after)
+    there = guess_merge(merge_table, size_bits, bits, before, symbol)
+    here_key = np.uint32(((here << 6) | i) & 0xFFFFFFFF)
+    # all ones when there is no p
+    there_key = np.uint32(((there << 6) | p) & 0xFFFFFFFF)
+    poke(symbols, s + i, np.int32(symbol))
+    poke(symbols, s + AFTER + i, peek(symbols, s + AFTER + j))
+    poke(symbols, s + AFTER + (p & 127), np.int32(after))
+    poke(symbols, s + AFTER + q, np.int32(symbol))
+    poke(symbols, s + BEFORE + r, np.int32(symbol))
+    put_lanes(keys, k, n, i, here_key, p, there_key)
+    return min(rest, min(here_key, there_key)), alive & ~shift_left(ONE, j)
+
+
+@inlined
+def start_merging(pair_merges, data, start, n, symbols, s, keys, k):
+    """Fill symbols and keys of a pre-token, as of :func:`merge_once`; returns the smallest key."""
+    # what stands after the last symbol
+    poke(symbols, s + MANY, np.int32(NO_SYMBOL))
+    if VECTOR and n <= FEW:
+        if is_readable(data, start, 16):
+            low = raw_load64(data, start) & shift_right(ALL_ONES, 64 - 8 * min(n, 8))
+            high = raw_load64(data, start + 8) & shift_right(ALL_ONES, 64 - 8 * max(n - 8, 1))
+            return start_few(pair_merges, low, high if n > 8 else ZERO, n, symbols, s, keys, k)
+        low = load_word(data, start, min(n, 8))
+        return start_few(pair_merges, low, load_word(data, start + 8, max(n - 8, 0)), n, symbols, s, keys, k)
+    for i in range(n):
+        symbols[s + i] = data[start + i]
+        symbols[s + AFTER + i] = data[start + i + 2] if i < n - 2 else NO_SYMBOL
+        symbols[s + BEFORE + i] = data[start + i - 1] if i > 0 else NO_SYMBOL
     for i in range(n - 1):
-        merge = np.int64(merges[i])
-        if merge >= 0:
-            n_entries = _enter(merge, i, heads, pending, entry_position, entry_next, n_entries)
-    left = n
-    word = 0
-    while word < pending.size:
-        if pending[word] == np.uint64(0):
-            word += 1
-            continue
-        bit = trailing_zeros(pending[word])
-        pending[word] &= pending[word] - ONE
-        merge = np.int64(word * 64 + bit)
-        symbol = merge_symbols[merge]
-        entry = heads[merge]
-        while entry >= 0:
-            i = np.int64(entry_position[entry])
-            entry = entry_next[entry]
-            if merges[i] != merge:
-                continue
-            if symbols[i] == symbols[following[i]]:
-                while previous[i] >= 0 and merges[previous[i]] == merge:
-                    i = np.int64(previous[i])
-            while i < n and merges[i] == merge:
-                j = np.int64(following[i])
-                after = np.int64(following[j])
-                symbols[i] = symbol
-                merges[j] = -1
-                following[i] = np.int32(after)
-                left -= 1
-                if after < n:
-                    previous[after] = np.int32(i)
-                before = np.int64(previous[i])
-                if before >= 0:
-                    found = find_merge(merge_slots, symbols[before], symbol)
-                    merges[before] = np.int32(found)
-                    if found >= 0:
-                        n_entries = _enter(found, before, heads, pending, entry_position, entry_next, n_entries)
-                if after < n:
-                    found = find_merge(merge_slots, symbol, symbols[after])
-                    merges[i] = np.int32(found)
-                    if found >= 0:
-                        n_entries = _enter(found, i, heads, pending, entry_position, entry_next, n_entries)
-                else:
-                    merges[i] = -1
-                i = after
-    return left
-
-
-@kernel
-def _enter(merge, position, heads, pending, entry_position, entry_next, n_entries):
-    """Put a pair's position at the head of its merge number's list."""
-    word = merge >> 6
-    bit = shift_left(ONE, merge & 63)
-    entry_position[n_entries] = np.int32(position)
-    entry_next[n_entries] = heads[merge] if pending[word] & bit else np.int32(-1)
-    heads[merge] = np.int32(n_entries)
-    pending[word] |= bit
-    return n_entries + 1
-
-
-@kernel
-def merge_heap(pair_merges, merge_slots, merge_symbols, data, start, n, symbols, following, previous, merges, heap):
-    """Merge ``data[start:start + n]`` for any merge list, by a binary heap and a linked list.
-
-    Parameters
-    ----------
-    pair_merges, merge_slots, merge_symbols : int32[65536], uint64[2^m], int32[M]
-        Merge tables.
-    data : uint8[m]
-    start, n : int64
-        ``1 <= n < 2**31``.
-    symbols, following, previous, merges : int32[n] each
-        Scratch, as in :func:`merge_buckets`.
-    heap : uint64[3 * n]
-        Scratch.
-
-    Returns
-    -------
-    int64
-        Number of symbols left, listed as in :func:`merge_buckets`.
-    """
-    _start_list(pair_merges, data, start, n, symbols, following, previous, merges)
-    size = 0
-    for i in range(n - 1):
-        if merges[i] >= 0:
-            size = _push(heap, size, _heap_key(np.int64(merges[i]), i))
-    left = n
-    while size > 0:
-        key = heap[0]
-        size = _pop(heap, size)
-        i = np.int64(key & np.uint64(0xFFFFFFFF))
-        merge = np.int64(key >> np.uint64(32))
-        if merges[i] != merge:
-            continue
-        symbol = merge_symbols[merge]
-        j = np.int64(following[i])
-        after = np.int64(following[j])
-        symbols[i] = symbol
-        merges[i] = -1
-        merges[j] = -1
-        following[i] = np.int32(after)
-        left -= 1
-        if after < n:
-            previous[after] = np.int32(i)
-            found = find_merge(merge_slots, symbol, symbols[after])
-            merges[i] = np.int32(found)
-            if found >= 0:
-                size = _push(heap, size, _heap_key(found, i))
-        before = np.int64(previous[i])
-        if before >= 0:
-            found = find_merge(merge_slots, symbols[before], symbol)
-            merges[before] = np.int32(found)
-            if found >= 0:
-                size = _push(heap, size, _heap_key(found, before))
-    return left
-
-
-@kernel
-def _heap_key(merge, position):
-    """Order of the heap: merge number, then position."""
-    return np.uint64((np.int64(merge) << 32) | np.int64(position))
-
-
-@kernel
-def _push(heap, size, key):
-    """Add a key to a binary min-heap; returns the new size."""
-    i = size
-    while i > 0:
-        parent = (i - 1) >> 1
-        if heap[parent] <= key:
-            break
-        heap[i] = heap[parent]
-        i = parent
-    heap[i] = key
-    return size + 1
-
-
-@kernel
-def _pop(heap, size):
-    """Remove the smallest key of a binary min-heap; returns the new size."""
-    size -= 1
-    key = heap[size]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            break
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= key:
-            break
-        heap[i] = heap[child]
-        i = child
-    heap[i] = key
-    return size
+        merge = np.int64(pair_merges[(np.int64(data[start + i]) << 8) | np.int64(data[start + i + 1])])
+        keys[k + i] = np.uint32(((merge << 6) | i) & 0xFFFFFFFF)
+    for i in range(n - 1, FEW if n <= FEW else MANY):
+        keys[k + i] = NO_KEY
+    return drop_lanes(keys, k, n, -1, -1, -1)
