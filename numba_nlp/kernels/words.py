@@ -324,6 +324,12 @@ else:
         return load_word(data, position, 8)
 
     @kernel
+    def raw_store64(ids, position, word):
+        """Write a uint64 over elements ``position`` and ``position + 1``, both below 2^31, of an int32 array."""
+        ids[position] = np.int32(word & np.uint64(0xFFFFFFFF))
+        ids[position + 1] = np.int32(shift_right(word, 32))
+
+    @kernel
     def is_readable(data, position, n):
         """Whether ``n`` bytes from ``data[position]`` on lie in the array."""
         return position + n <= data.size

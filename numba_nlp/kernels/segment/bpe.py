@@ -37,7 +37,6 @@ from numba_nlp.kernels.tables.word_cache import (
     keep_short,
 )
 from numba_nlp.kernels.words import (
-    VECTOR,
     is_readable,
     load_word,
     peek,
@@ -174,7 +173,7 @@ def make_keys(cache, data, n, scratch):
     starts, ends, lows, highs, homes = scratch.starts, scratch.ends, scratch.low, scratch.high, scratch.homes
     # the last spans of the data may not be read 16 bytes at a time
     safe = n
-    while safe > 0 and not (VECTOR and is_readable(data, peek(starts, safe - 1), 16)):
+    while safe > 0 and not is_readable(data, peek(starts, safe - 1), 16):
         safe -= 1
     for i in range(safe):
         start = peek(starts, i)
@@ -230,33 +229,14 @@ def emit_hits(cache, first_span, n, scratch, ids, out):
         first = peek(entries, at + 2)
         count = np.int64(shift_right(first, 60))
         if count <= 4:
-            _store_four(ids, out, first & ID_BITS, peek(entries, at + 3))
+            raw_store64(ids, out, first & ID_BITS)
+            raw_store64(ids, out + 2, peek(entries, at + 3))
         else:
             source = np.int64(first & ID_BITS)
             for k in range(count):
                 poke(ids, out + k, peek(cache.arena_ids, source + k))
         out += count
     return n, out
-
-
-if VECTOR:
-
-    @kernel
-    def _store_four(ids, out, first, second):
-        """Write four ids held in two words."""
-        raw_store64(ids, out, first)
-        raw_store64(ids, out + 2, second)
-
-else:
-
-    @kernel
-    def _store_four(ids, out, first, second):
-        """Write four ids held in two words."""
-        mask = np.uint64(0xFFFFFFFF)
-        ids[out] = np.int32(first & mask)
-        ids[out + 1] = np.int32(shift_right(first, 32))
-        ids[out + 2] = np.int32(second & mask)
-        ids[out + 3] = np.int32(shift_right(second, 32))
 
 
 def emit_block(tables, cache, data, n, scratch, ids, out):
