@@ -69,22 +69,19 @@ class Rows(NamedTuple):
 def case(number: int) -> Case:
     """One of ``N_CASES`` vocabularies.
 
-    Of each three, one has its merges in random order; of each four, one has pieces that merging does not reach; some
-    products are made by several merges; ids are in random order with gaps. Number 0 has no merges at all.
+    Of each three, one has its merges in random order; of each four, one has pieces that merging does not reach; of
+    each five, one has a product of several merges. Ids are in random order with gaps. Number 0 has no merges at all.
     """
     rng = random.Random(number)
     parts = sorted({bytes([byte]) for byte in MERGED.encode()})
     pairs: list[tuple[bytes, bytes]] = []
+    if number % 5 == 3:
+        # two ways to make b"eth"
+        pairs += [(b"e", b"t"), (b"t", b"h"), (b"et", b"h"), (b"e", b"th")]
+        parts += [b"et", b"th", b"eth"]
     for _ in range(0 if number == 0 else rng.choice((6, 40, 160))):
         # what was made late is taken more often, so that long pieces come about
         left, right = (parts[max(rng.randrange(len(parts)), rng.randrange(len(parts)))] for _ in range(2))
-        if pairs and rng.random() < 0.2:
-            # another way to make a product that there is
-            made = b"".join(rng.choice(pairs))
-            cut = rng.randrange(1, len(made))
-            left, right = made[:cut], made[cut:]
-            if left not in parts or right not in parts:
-                continue
         if (left, right) not in pairs and len(left + right) <= 70:
             pairs.append((left, right))
             if left + right not in parts:
