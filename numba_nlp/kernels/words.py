@@ -3,6 +3,8 @@
 Everything that needs an LLVM intrinsic lives in this file, each beside a plain form with the same result. The plain
 forms serve when the JIT is disabled (Python integers do not wrap, numpy scalars warn), under ``NUMBA_BOUNDSCHECK=1``
 (raw loads would escape the check) and when ``NUMBA_NLP_PLAIN=1`` asks for them.
+
+Twin: ``numba_nlp.reference.words``.
 """
 
 from __future__ import annotations
@@ -27,11 +29,11 @@ ALL_ONES = np.uint64(_ALL)
 if config.DISABLE_JIT:
 
     def multiply(a, b):
-        """Product of two uint64 modulo 2^64."""
+        """``a * b`` of two uint64 modulo 2^64."""
         return np.uint64((int(a) * int(b)) & _ALL)
 
     def add(a, b):
-        """Sum of two uint64 modulo 2^64."""
+        """``a + b`` of two uint64 modulo 2^64."""
         return np.uint64((int(a) + int(b)) & _ALL)
 
     def unlikely(condition):
@@ -39,7 +41,7 @@ if config.DISABLE_JIT:
         return condition
 
     def all_ones_if_nonzero(a):
-        """2^64 - 1 for a uint64 other than zero, else 0."""
+        """2^64 - 1 for a uint64 ``a`` other than zero, else 0."""
         return ALL_ONES if a else np.uint64(0)
 
     def shift_left(a, n):
@@ -51,16 +53,16 @@ if config.DISABLE_JIT:
         return np.uint64(int(a) >> int(n))
 
     def trailing_zeros(a):
-        """Number of trailing zero bits of a uint64; 64 for zero."""
+        """Number of trailing zero bits of the uint64 ``a``; 64 for zero."""
         value = int(a)
         return (value & -value).bit_length() - 1 if value else 64
 
     def leading_zeros(a):
-        """Number of leading zero bits of a uint64; 64 for zero."""
+        """Number of leading zero bits of the uint64 ``a``; 64 for zero."""
         return 64 - int(a).bit_length()
 
     def popcount(a):
-        """Number of set bits of a uint64."""
+        """Number of set bits of the uint64 ``a``."""
         return int(a).bit_count()
 
     def load_word(data, position, n):
@@ -71,12 +73,12 @@ else:  # pragma: no cover - compiled only, the plain forms stand above
 
     @kernel
     def multiply(a, b):
-        """Product of two uint64 modulo 2^64."""
+        """``a * b`` of two uint64 modulo 2^64."""
         return np.uint64(a) * np.uint64(b)
 
     @kernel
     def add(a, b):
-        """Sum of two uint64 modulo 2^64."""
+        """``a + b`` of two uint64 modulo 2^64."""
         return np.uint64(a) + np.uint64(b)
 
     @intrinsic
@@ -104,7 +106,7 @@ else:  # pragma: no cover - compiled only, the plain forms stand above
 
     @kernel
     def all_ones_if_nonzero(a):
-        """2^64 - 1 for a uint64 other than zero, else 0; the optimiser cannot turn its uses into branches."""
+        """2^64 - 1 for a uint64 ``a`` other than zero, else 0; the optimiser cannot turn its uses into branches."""
         return _spread_nonzero(np.uint64(a))
 
     @kernel
@@ -140,17 +142,17 @@ else:  # pragma: no cover - compiled only, the plain forms stand above
 
     @kernel
     def popcount(a):
-        """Number of set bits of a uint64."""
+        """Number of set bits of the uint64 ``a``."""
         return np.int64(_count_ones(np.uint64(a)))
 
     @kernel
     def trailing_zeros(a):
-        """Number of trailing zero bits of a uint64; 64 for zero."""
+        """Number of trailing zero bits of the uint64 ``a``; 64 for zero."""
         return np.int64(_count_trailing(np.uint64(a)))
 
     @kernel
     def leading_zeros(a):
-        """Number of leading zero bits of a uint64; 64 for zero."""
+        """Number of leading zero bits of the uint64 ``a``; 64 for zero."""
         return np.int64(_count_leading(np.uint64(a)))
 
 
@@ -337,8 +339,14 @@ else:
 
     @kernel
     def raw_load64(data, position):
-        """Eight bytes of ``uint8`` data at ``position`` as a little-endian uint64."""
+        """Eight bytes of ``data`` (uint8) at ``position`` as a little-endian uint64."""
         return load_word(data, position, 8)
+
+    @kernel
+    def raw_store64(ids, position, word):
+        """Write the halves of ``word`` (uint64), each below 2^31, to ``ids[position]`` and ``ids[position + 1]`` (int32)."""
+        ids[position] = np.int32(word & np.uint64(0xFFFFFFFF))
+        ids[position + 1] = np.int32(shift_right(word, 32))
 
     @kernel
     def is_readable(data, position, n):
@@ -357,7 +365,7 @@ else:
 
     @kernel
     def prefetch(array, position):
-        """Nothing: the plain form has no prefetch."""
+        """Nothing: the plain form has no prefetch of ``array[position]``."""
 
     @kernel
     def smallest_of_16(keys, position):

@@ -4,7 +4,7 @@ Rows are cut into pre-tokens (spans), about ``BLOCK`` at a time. A block is work
 memory latency overlaps: spans, then keys with a prefetch of their cache entry, then probe and emit. A pre-token that
 the cache does not hold goes through :mod:`numba_nlp.kernels.segment.merge` and is entered.
 
-Twin: ``numba_nlp.reference.segment.bpe``.
+Twin: ``numba_nlp.reference.segment.bpe``: rows, and a pre-token by itself.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ from numba_nlp.kernels.tables.word_cache import (
     keep_short,
 )
 from numba_nlp.kernels.words import (
-    VECTOR,
     is_readable,
     load_word,
     peek,
@@ -176,7 +175,7 @@ def make_keys(cache, data, n, scratch):
     starts, ends, lows, highs, homes = scratch.starts, scratch.ends, scratch.low, scratch.high, scratch.homes
     # the last spans of the data may not be read 16 bytes at a time
     safe = n
-    while safe > 0 and not (VECTOR and is_readable(data, peek(starts, safe - 1), 16)):
+    while safe > 0 and not is_readable(data, peek(starts, safe - 1), 16):
         safe -= 1
     for i in range(safe):
         start = peek(starts, i)
@@ -232,33 +231,14 @@ def emit_hits(cache, first_span, n, scratch, ids, out):
         first = peek(entries, at + 2)
         count = np.int64(shift_right(first, 60))
         if count <= 4:
-            _store_four(ids, out, first & ID_BITS, peek(entries, at + 3))
+            raw_store64(ids, out, first & ID_BITS)
+            raw_store64(ids, out + 2, peek(entries, at + 3))
         else:
             source = np.int64(first & ID_BITS)
             for k in range(count):
                 poke(ids, out + k, peek(cache.arena_ids, source + k))
         out += count
     return n, out
-
-
-if VECTOR:
-
-    @kernel
-    def _store_four(ids, out, first, second):
-        """Write four ids held in two words."""
-        raw_store64(ids, out, first)
-        raw_store64(ids, out + 2, second)
-
-else:
-
-    @kernel
-    def _store_four(ids, out, first, second):
-        """Write four ids held in two words."""
-        mask = np.uint64(0xFFFFFFFF)
-        ids[out] = np.int32(first & mask)
-        ids[out + 1] = np.int32(shift_right(first, 32))
-        ids[out + 2] = np.int32(second & mask)
-        ids[out + 3] = np.int32(shift_right(second, 32))
 
 
 def emit_block(tables, cache, data, n, scratch, ids, out):
@@ -310,14 +290,14 @@ def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, s
     data : uint8[m]
         Valid UTF-8.
     starts, ends : int64[rows]
-        Row ``r`` is ``data[starts[r]:ends[r]]``.
+        Row ``r`` is ``data[starts[r]:ends[r]]``; rows that are not empty come in the order of their bytes.
     fixed : int32[rows] or int32[0]
         An id to give for the row in place of its text, or -1; empty when there is none.
     first_row, last_row : int64
         Rows to encode.
     scratch : Scratch
     ids : int32[k]
-        Written from ``out`` on: room for one id a byte, and four more.
+        Written from ``out`` on: room for one id a byte, one a fixed row, and four more.
     offsets : int64[rows + 1]
         ``offsets[r + 1]`` becomes the place after the last id of row ``r``.
     out : int64
@@ -376,7 +356,26 @@ def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, s
 
 @kernel
 def fill_whole(class_index, class_blocks, data, position, stop, starts, ends, n, limit):
-    """Append the whole text as one span: for text that is already cut into pre-tokens."""
+    """Append the whole text as one span: for text that is already cut into pre-tokens.
+
+    Parameters
+    ----------
+    class_index, class_blocks : uint16[0x110000 >> 7], uint8[blocks * 128]
+        Not used.
+    data : uint8[m]
+        Not used.
+    position, stop : int64
+        The text.
+    starts, ends : int64[limit]
+        Written at ``n``.
+    n, limit : int64
+        Spans there are, and where to stop.
+
+    Returns
+    -------
+    n, position : int64, int64
+        Spans there are now, and ``stop`` when the text was taken or is empty.
+    """
     if position < stop and n < limit:
         starts[n] = position
         ends[n] = stop

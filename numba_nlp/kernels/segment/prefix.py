@@ -1,4 +1,7 @@
-"""The space that ``add_prefix_space`` puts before each stretch of text (tokenizers' ``ByteLevel``)."""
+"""The space that ``add_prefix_space`` puts before each stretch of text (tokenizers' ``ByteLevel``).
+
+Twin: ``numba_nlp.reference.segment.prefix``.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 A table is a power-of-two array; the slot of a key is the top bits of a 64-bit product (Fibonacci hashing, Knuth,
 TAOCP 3, 6.4), collisions walk to the next slot.
+
+Twin: ``numba_nlp.reference.tables.hashing``.
 """
 
 from __future__ import annotations
@@ -50,8 +52,9 @@ def equal_bytes(left, left_start, right, right_start, n):
 
     Parameters
     ----------
-    left, right : uint8[...]
-    left_start, right_start, n : int64
+    left, left_start : uint8[...], int64
+    right, right_start : uint8[...], int64
+    n : int64
 
     Returns
     -------

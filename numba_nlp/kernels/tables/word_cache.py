@@ -13,6 +13,8 @@ Long table
 
 A full arena wipes both tables: the memory of a cache is bounded, and one cache belongs to one thread at a time.
 
+Twin: ``numba_nlp.reference.tables.word_cache``.
+
 What was measured on the way (GPT-2, 17 MB of English lines, one thread, same machine): sets of two entries compared
 without branches 373 MB/s; bringing guests home 473 MB/s; one home entry a lookup as here 530 MB/s.
 """
@@ -58,17 +60,27 @@ def new_word_cache(bits: int = 19, long_bits: int = 16, arena: int = 1 << 21) ->
     Parameters
     ----------
     bits : int
-        Binary logarithm of the most entries of the short table.
+        Binary logarithm of the most entries of the short table, at least 2: a group has four.
     long_bits : int
         Binary logarithm of the sets of two entries of the long table.
     arena : int
-        Bytes of the byte arena, and ids of the id arena.
+        Bytes of the byte arena, and ids of the id arena; at least ``SHORT_LIMIT``, and ``LONG_LIMIT`` for every
+        pre-token up to there to be kept.
+
+    Raises
+    ------
+    ValueError
+        A size below its least.
 
     Notes
     -----
     The arrays come from ``calloc``: memory that no entry has touched yet is not resident. With the defaults a cache
     can reach 16 + 4 + 2 + 8 = 30 MB.
     """
+    if bits < 2 or long_bits < 0 or arena < SHORT_LIMIT:
+        raise ValueError(
+            f"a word cache has bits >= 2, long_bits >= 0, arena >= {SHORT_LIMIT}; got {bits}, {long_bits}, {arena}"
+        )
     raw = np.zeros((4 << bits) + 16, np.uint64)
     first = (-raw.ctypes.data // 8) % 16
     fill = np.zeros(6, np.int64)
@@ -128,6 +140,15 @@ def _put(entries, home, low, high, first, second):
 @kernel
 def grow_if_full(cache):
     """Double the entries in use once a quarter of them is filled, as far as the array reaches.
+
+    Parameters
+    ----------
+    cache : WordCache
+
+    Returns
+    -------
+    int64
+        0.
 
     Notes
     -----
@@ -189,7 +210,22 @@ def bring_home(cache, low, high, home):
 
 @kernel
 def copy_ids(cache, home, ids, out):
-    """Write the ids of the entry at ``home`` to ``ids[out:]``; returns their number."""
+    """Write the ids of an entry of the short table.
+
+    Parameters
+    ----------
+    cache : WordCache
+    home : int64
+        Number of the entry.
+    ids : int32[k]
+        Written from ``out`` on.
+    out : int64
+
+    Returns
+    -------
+    int64
+        Number of ids.
+    """
     first = cache.entries[4 * home + 2]
     count = np.int64(shift_right(first, 60))
     first &= ID_BITS
@@ -207,7 +243,12 @@ def copy_ids(cache, home, ids, out):
 
 @kernel
 def wipe(cache):
-    """Empty both tables and the arenas."""
+    """Empty both tables and the arenas.
+
+    Parameters
+    ----------
+    cache : WordCache
+    """
     cache.entries[:] = np.uint64(0)
     cache.long_entries[:] = np.uint64(0)
     cache.fill[USED_BYTES] = 0
@@ -285,7 +326,7 @@ def find_long(cache, code, data, start, n):
 
 @kernel
 def keep_long(cache, code, data, start, n, ids, first, n_ids):
-    """Enter the ids of a long pre-token; the older entry of a full set leaves.
+    """Enter the ids of a long pre-token, unless an empty arena could not hold it; the older entry of a full set leaves.
 
     Parameters
     ----------
@@ -304,6 +345,8 @@ def keep_long(cache, code, data, start, n, ids, first, n_ids):
     int64
         0.
     """
+    if n + 8 > cache.arena_bytes.size or n_ids > cache.arena_ids.size:
+        return 0
     if cache.fill[USED_BYTES] + n + 8 > cache.arena_bytes.size or cache.fill[USED_IDS] + n_ids > cache.arena_ids.size:
         wipe(cache)
     entries = cache.long_entries

@@ -1,0 +1,69 @@
+"""Every kernel explains each of its parameters, and has a plain twin."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+
+import numba_nlp.kernels
+from numba_nlp._jit import kernels
+
+for _module in pkgutil.walk_packages(numba_nlp.kernels.__path__, "numba_nlp.kernels."):
+    importlib.import_module(_module.name)
+
+
+def python_function(kernel):
+    return getattr(kernel, "py_func", kernel)
+
+
+PUBLIC = {
+    name: python_function(kernel)
+    for name, kernel in kernels.items()
+    if name.startswith("numba_nlp.kernels.") and not name.rpartition(".")[2].startswith("_")
+}
+
+
+def listed_parameters(function) -> list[str] | None:
+    """Names in the section of parameters of the docstring; None when there is no such section."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", inspect.getdoc(function) or "", re.M | re.S)
+    if section is None:
+        return None
+    groups = re.findall(r"^(\*?\w[\w, *]*?)(?: :.*)?$", section[1], re.M)
+    return [name.strip("* ") for group in groups for name in group.split(",")]
+
+
+def explained(function) -> set[str]:
+    """Parameters that a docstring lists, names as code, or leaves to the function that it refers to."""
+    text = inspect.getdoc(function) or ""
+    names = set(listed_parameters(function) or ())
+    names.update(word for literal in re.findall(r"``(.+?)``", text, re.S) for word in re.findall(r"\w+", literal))
+    for other in re.findall(r"(?:[Aa]rguments|[Aa]s)\s+(?:for|in|of)\s+:func:`([\w.]+)`", text):
+        module, _, name = other.rpartition(".")
+        owner = importlib.import_module(module or function.__module__)
+        names |= explained(python_function(getattr(owner, name)))
+    return names
+
+
+def test_docstrings_explain_every_parameter():
+    unexplained = {}
+    for name, function in PUBLIC.items():
+        missing = set(inspect.signature(function).parameters) - explained(function)
+        if missing:
+            unexplained[name] = missing
+    assert not unexplained
+
+
+def test_docstrings_list_the_parameters_in_their_order():
+    wrong = {}
+    for name, function in PUBLIC.items():
+        listed = listed_parameters(function)
+        if listed is not None and listed != list(inspect.signature(function).parameters):
+            wrong[name] = listed
+    assert not wrong
+
+
+def test_many_kernels_are_there():
+    assert len(PUBLIC) > 60
+
