@@ -325,6 +325,12 @@ else:
         return load_word(data, position, 8)
 
     @kernel
+    def raw_store64(ids, position, word):
+        """Write a uint64 over elements ``position`` and ``position + 1`` of an int32 array; both halves < 2^31."""
+        ids[position] = np.int32(word & np.uint64(0xFFFFFFFF))
+        ids[position + 1] = np.int32(shift_right(word, 32))
+
+    @kernel
     def is_readable(data, position, n):
         """Whether ``n`` bytes from ``data[position]`` on lie in the array."""
         return position + n <= data.size

@@ -239,24 +239,11 @@ def emit_hits(cache, first_span, n, scratch, ids, out):
     return n, out
 
 
-if VECTOR:
-
-    @kernel
-    def _store_four(ids, out, first, second):
-        """Write four ids held in two words."""
-        raw_store64(ids, out, first)
-        raw_store64(ids, out + 2, second)
-
-else:
-
-    @kernel
-    def _store_four(ids, out, first, second):
-        """Write four ids held in two words."""
-        mask = np.uint64(0xFFFFFFFF)
-        ids[out] = np.int32(first & mask)
-        ids[out + 1] = np.int32(shift_right(first, 32))
-        ids[out + 2] = np.int32(second & mask)
-        ids[out + 3] = np.int32(shift_right(second, 32))
+@kernel
+def _store_four(ids, out, first, second):
+    """Write four ids held in two words."""
+    raw_store64(ids, out, first)
+    raw_store64(ids, out + 2, second)
 
 
 def emit_block(tables, cache, data, n, scratch, ids, out):
