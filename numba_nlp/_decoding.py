@@ -14,7 +14,7 @@ from numba_nlp.kernels.segment.decode import decode_ids, decode_rows, decoded_le
 from numba_nlp.ragged import Ragged
 from numba_nlp.vocabulary import Vocabulary
 
-__all__ = ["decode_batch", "decode_bytes"]
+__all__ = ["check_errors", "decode_batch", "decode_bytes"]
 
 #: Spare bytes that let the kernel copy 16 at a time.
 _SPARE = 16
@@ -45,12 +45,13 @@ def decode_batch(
 
     Raises
     ------
-    UnknownTokenError, TypeError, UnicodeDecodeError
+    UnknownTokenError, TypeError, ValueError, UnicodeDecodeError
     """
+    check_errors(errors)
     rows = ids if isinstance(ids, Ragged) else _gather(vocabulary, ids)
     where = np.zeros(1, np.int64)
     pieces = vocabulary["piece_offsets"], vocabulary["piece_kinds"]
-    values, offsets = rows.values, rows.offsets
+    values, offsets = _read_only(rows.values), _read_only(rows.offsets)
     first, last = int(offsets[0]), int(offsets[-1])
     n = int(decoded_length(*pieces, values, first, last, int(skip_special), where))
     if n < 0:
@@ -68,6 +69,17 @@ def decode_batch(
     return decoded
 
 
+def check_errors(errors: str) -> None:
+    """Refuse unknown values of the option.
+
+    Raises
+    ------
+    ValueError
+    """
+    if errors not in ("strict", "replace", "ignore"):
+        raise ValueError(f"`errors` must be 'strict', 'replace' or 'ignore', got {errors!r}")
+
+
 def _gather(vocabulary: Vocabulary, ids: NDArray[Any] | Iterable[ArrayLike]) -> Ragged:
     if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
         raise TypeError(f"`ids` must be a Ragged, a two-dimensional array or rows of ids, got {type(ids).__name__}")
@@ -80,7 +92,10 @@ def _gather(vocabulary: Vocabulary, ids: NDArray[Any] | Iterable[ArrayLike]) -> 
 def _checked_ids(vocabulary: Vocabulary, ids: ArrayLike, row: int | None) -> NDArray[np.int32]:
     """One row of ids as a read-only int32 array; ids that int32 cannot hold are refused like other unknown ones."""
     place = "" if row is None else f" (row {row})"
-    given = np.asarray(ids)
+    try:
+        given = np.asarray(ids)
+    except ValueError:  # rows of different lengths
+        raise TypeError(f"ids{place} must be one-dimensional; decode_batch takes rows") from None
     if given.ndim != 1:
         raise TypeError(f"ids{place} must be one-dimensional, got {given.ndim} dimensions; decode_batch takes rows")
     if given.size and given.dtype.kind not in "iu":
@@ -91,9 +106,14 @@ def _checked_ids(vocabulary: Vocabulary, ids: ArrayLike, row: int | None) -> NDA
             at = int(np.argmax(outside))
             _refuse(vocabulary, given, at, row, at)
         given = given.astype(np.int32)
-    given = np.ascontiguousarray(given).view()
-    given.flags.writeable = False
-    return given
+    return _read_only(np.ascontiguousarray(given))
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A read-only view: kernels are compiled for one kind of array."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
 
 
 def _refuse(vocabulary: Vocabulary, ids: NDArray[Any], index: int, row: int | None, place: int) -> NoReturn:

@@ -35,8 +35,15 @@ KEPT_CAPACITY = 1 << 12
 #: Longest pre-token: the lists of the merge kernels hold three 32-bit entries a byte.
 CAPACITY_LIMIT = (1 << 31) // 3 - 1
 
-_NO_IDS = np.zeros(0, np.int32)
-_NO_PLACES = np.zeros(0, np.int64)
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, read-only: kernels are compiled for one kind of array."""
+    array.flags.writeable = False
+    return array
+
+
+_NO_IDS = _frozen(np.zeros(0, np.int32))
+_NO_PLACES = _frozen(np.zeros(0, np.int64))
 
 
 class Segments(NamedTuple):
@@ -46,6 +53,13 @@ class Segments(NamedTuple):
     ends: NDArray[np.int64]
     fixed: NDArray[np.int32]
     first_of_row: NDArray[np.int64]
+
+    def of_rows(self, first: int, last: int) -> Segments:
+        """The segments of some of the rows."""
+        start, stop = int(self.first_of_row[first]), int(self.first_of_row[last])
+        part = slice(start, stop)
+        first_of_row = _frozen(self.first_of_row[first : last + 1] - start)
+        return Segments(self.starts[part], self.ends[part], self.fixed[part], first_of_row)
 
 
 class Encoded(NamedTuple):
@@ -364,9 +378,7 @@ def _with_prefix_spaces(
     out = np.empty(room, np.uint8)
     out_starts, out_ends = np.empty_like(starts), np.empty_like(ends)
     prefix_spaces(data, starts, ends, fixed, out, out_starts, out_ends)
-    for array in (out, out_starts, out_ends):
-        array.flags.writeable = False
-    return out, out_starts, out_ends
+    return _frozen(out), _frozen(out_starts), _frozen(out_ends)
 
 
 def _cut(
@@ -400,4 +412,5 @@ def _cut(
         first_piece[segment + 1] = first_piece[segment] + cuts.size - 1
     if not all_starts:
         return _NO_PLACES, _NO_PLACES, _NO_IDS, first_piece
-    return np.concatenate(all_starts), np.concatenate(all_ends), np.concatenate(all_fixed), first_piece
+    parts = np.concatenate(all_starts), np.concatenate(all_ends), np.concatenate(all_fixed)
+    return _frozen(parts[0]), _frozen(parts[1]), _frozen(parts[2]), first_piece

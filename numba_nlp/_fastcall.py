@@ -81,7 +81,7 @@ class ControlBlock:
         Nonzero for the bytes that a special token may start with; a text with such a byte is left to the plain way.
     """
 
-    __slots__ = ("_kept", "block", "call_rows")
+    __slots__ = ("_kept", "_scratch", "block", "call_rows")
 
     def __init__(
         self, pattern: str, tables: ByteBpeTables, cache: WordCache, scratch: Scratch, special_first: NDArray[np.uint8]
@@ -104,7 +104,7 @@ class ControlBlock:
         block[_SINGLE_IDS] = single_ids.ctypes.data
         block[_SINGLE_PLACES] = single_places.ctypes.data
         self.block = block
-        self._kept = [special_first, single_ids, single_places]
+        self._kept = (special_first, single_ids, single_places, tables, cache)
         self._enter(_TABLES, tables)
         self._enter(_CACHE, cache)
         self.set_scratch(scratch)
@@ -113,11 +113,11 @@ class ControlBlock:
         for i, array in enumerate(arrays):
             self.block[first + 2 * i] = array.ctypes.data
             self.block[first + 2 * i + 1] = array.size
-        self._kept.append(arrays)
 
     def set_scratch(self, scratch: Scratch) -> None:
-        """Use other scratch memory from now on."""
+        """Use other scratch memory from now on; what was used before may be freed."""
         self._enter(_SCRATCH, scratch)
+        self._scratch = scratch
 
     @property
     def address(self) -> int:
@@ -240,7 +240,19 @@ def _reader(cls: Any, first: int) -> Any:
 
 
 _FIELD_TYPES = {
-    "ByteBpeTables": ["uint16", "uint8", "int32", "uint32", "uint64", "int32", "int32", "int32", "uint8", "int64", "int64"],
+    "ByteBpeTables": [
+        "uint16",
+        "uint8",
+        "int32",
+        "uint32",
+        "uint64",
+        "int32",
+        "int32",
+        "int32",
+        "uint8",
+        "int64",
+        "int64",
+    ],
     "WordCache": ["uint64", "uint64", "uint8", "int32", "int64"],
     "Scratch": ["int64", "int64", "uint64", "uint64", "int64", "int64", "uint64", "int64", "int32", "uint32"]
     + ["int32"] * 7

@@ -18,8 +18,10 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+import pickle
 import sys
 import tempfile
+import uuid
 import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -32,6 +34,7 @@ from numba.core import config as _config
 from numba.core import sigutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.ccallback import CFunc
+from numba.core.serialize import dumps
 
 __all__ = [
     "DIGEST",
@@ -61,10 +64,11 @@ _OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 def _sources_digest() -> str:
     """Digest of what decides the machine code: sources, versions, processor, flags."""
     state = hashlib.sha256()
-    for path in sorted([*_PACKAGE.glob("kernels/**/*.py"), _PACKAGE / "_jit.py", _PACKAGE / "_fastcall.py"]):
-        if path.exists():
-            state.update(path.relative_to(_PACKAGE).as_posix().encode())
-            state.update(path.read_bytes())
+    # errors.py holds the status codes, which are constants in compiled code
+    others = [_PACKAGE / name for name in ("_jit.py", "_fastcall.py", "errors.py")]
+    for path in sorted([*_PACKAGE.glob("kernels/**/*.py"), *others]):
+        state.update(path.relative_to(_PACKAGE).as_posix().encode())
+        state.update(path.read_bytes())
     import llvmlite
     import numpy as np
 
@@ -80,6 +84,7 @@ def _sources_digest() -> str:
         _config.OPT.__class__.__name__,
         str(_config.OPT),
         _config.DEBUGINFO_DEFAULT,
+        os.environ.get("NUMBA_NLP_PLAIN", "0"),
         _host_processor(),
     )
     state.update(repr(flags).encode())
@@ -152,8 +157,90 @@ class _CacheImpl(CompileResultCacheImpl):
     _locator_classes = [_DigestLocator]
 
 
+class _EntryFiles:
+    """One file for each compiled signature of a function, named by its key; nothing is shared between writers.
+
+    Numba's own way is an index file that is read, changed and written back: when two processes each add a signature
+    of one function at the same time, both may name the same data file, and later one gets the code of the other.
+
+    Parameters
+    ----------
+    folder : Path
+    base : str
+        Beginning of the file names; distinct for each function.
+    """
+
+    def __init__(self, folder: Path, base: str) -> None:
+        self._folder = folder
+        self._base = base
+
+    def _path(self, name: bytes) -> Path:
+        return self._folder / f"{self._base}.{hashlib.sha256(name).hexdigest()[:16]}.nbc"
+
+    def load(self, key: Any) -> Any:
+        """What was saved for a key, or None.
+
+        Raises
+        ------
+        ValueError
+            The file is damaged.
+        """
+        name = repr(key).encode()
+        path = self._path(name)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        if hashlib.sha256(content[32:] + name).digest() != content[:32]:
+            raise ValueError(f"{path} is damaged")
+        return pickle.loads(content[32:])  # noqa: S301  the user's own cache folder, as Numba does
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the file of a key, whole or not at all."""
+        name, content = repr(key).encode(), dumps(data)
+        path = self._path(name)
+        unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}.tmp")
+        try:
+            unfinished.write_bytes(hashlib.sha256(content + name).digest() + content)
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def flush(self) -> None:
+        """Remove all files of the function."""
+        for path in self._folder.glob(f"{self._base}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+
 class _Cache(FunctionCache):
+    """Numba's cache of a function over :class:`_EntryFiles`; a cache that fails costs time, never the call."""
+
     _impl_class = _CacheImpl
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._cache_file = _EntryFiles(Path(self._cache_path), self._impl.filename_base)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # noqa: BLE001  damaged content may fail in any way
+            self._warn("read", error)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            self._warn("write", error)
+
+    def _warn(self, what: str, error: Exception) -> None:
+        warnings.warn(
+            f"numba_nlp cannot {what} its kernel cache {self._cache_path!r} ({type(error).__name__}: {error}); the "
+            "kernel is compiled anew. Make room or mend the folder, or set NUMBA_NLP_CACHE=0 to silence this.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 def _compile(function: Any, **options: Any) -> Any:
@@ -276,13 +363,23 @@ def warmup(names: Iterable[str] | None = None, *, progress: Callable[[str], None
     progress : callable, optional
         Called with the dotted name of each entry point before it compiles.
 
+    Raises
+    ------
+    ValueError
+        A part is in no name.
+
     Examples
     --------
     >>> import numba_nlp
     >>> numba_nlp.warmup(["gpt2"])
     """
     importlib.import_module("numba_nlp._fastcall")
+    if isinstance(names, str):
+        raise TypeError(f"`names` is one str; pass [{names!r}]")
     wanted = None if names is None else list(names)
+    for part in wanted or ():
+        if not any(part in name for name in _later):
+            raise ValueError(f"`names` holds {part!r}, which is in none of: {', '.join(sorted(_later))}")
     for name, compile_now in _later.items():
         if wanted is None or any(part in name for part in wanted):
             if progress is not None:

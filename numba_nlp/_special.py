@@ -116,7 +116,7 @@ class SpecialTokens:
         data: NDArray[np.uint8],
         starts: NDArray[np.int64],
         ends: NDArray[np.int64],
-        first_row: int = 0,
+        valid: NDArray[np.bool_] | None = None,
     ) -> Segments | None:
         """Cut rows as the policy says.
 
@@ -127,8 +127,8 @@ class SpecialTokens:
         add_special_tokens : bool
             Put each row into the vocabulary's template.
         data, starts, ends : uint8[n], int64[rows], int64[rows]
-        first_row : int
-            Number of the first row, for messages.
+        valid : bool[rows], optional
+            False for missing rows, which have no segments.
 
         Returns
         -------
@@ -143,14 +143,14 @@ class SpecialTokens:
         found = _no_matches()
         if self.contents and special != "plain":
             if special == "raise":
-                self._refuse(self._find(None, data, starts, ends), starts, first_row)
+                self._refuse(self._find(None, data, starts, ends), starts)
             elif special == "match":
                 found = self._find(None, data, starts, ends)
             else:
                 assert isinstance(special, frozenset)
                 others = frozenset(self.contents) - special
                 if others:
-                    self._refuse(self._find(others, data, starts, ends), starts, first_row)
+                    self._refuse(self._find(others, data, starts, ends), starts)
                 found = self._find(special, data, starts, ends)
         template = self._template if add_special_tokens else _NO_TEMPLATE
         n_matches = found.rows.size
@@ -166,17 +166,22 @@ class SpecialTokens:
         )
         assert n >= 0, "the segment arrays are sized for every case"
         parts = seg_starts[:n], seg_ends[:n], seg_fixed[:n]
+        if valid is not None:
+            # missing rows have no text, so what they have is the template
+            counts = np.diff(first_of_row)
+            is_there = np.repeat(valid, counts)
+            parts = parts[0][is_there], parts[1][is_there], parts[2][is_there]
+            np.cumsum(np.where(valid, counts, 0), out=first_of_row[1:])
         for array in (*parts, first_of_row):
             array.flags.writeable = False
         return Segments(*parts, first_of_row)
 
-    def _refuse(self, found: _Matches, starts: NDArray[np.int64], first_row: int) -> None:
+    def _refuse(self, found: _Matches, starts: NDArray[np.int64]) -> None:
         if not found.rows.size:
             return
         row, token = int(found.rows[0]), self.contents[int(found.tokens[0])]
         raise SpecialTokenError(
-            f"the text holds the special token {token!r} (row {first_row + row}, byte "
-            f"{int(found.starts[0] - starts[row])}). "
+            f"the text holds the special token {token!r} (row {row}, byte {int(found.starts[0] - starts[row])}). "
             'Pass special="match" to give it its id, special="plain" to encode it as ordinary text, or '
             f"special={{{token!r}}} to match this one and refuse the others."
         )

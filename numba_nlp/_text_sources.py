@@ -85,38 +85,40 @@ def gather_strings(strings: Iterable[Any], errors: Errors, nulls: Nulls) -> Part
                 "an array of text must be one-dimensional of kind O, U, S or T, "
                 f"got {strings.dtype}{list(strings.shape)}"
             )
-        items = strings.tolist()
+        items = tuple(strings.tolist())
     elif isinstance(strings, (str, bytes)):
         raise TypeError(f"`strings` is one {type(strings).__name__}; pass [text], or use from_any for a single text")
     else:
-        items = strings if isinstance(strings, (list, tuple)) else list(strings)
+        # A copy: another thread may change the caller's list meanwhile.
+        items = tuple(strings)
     plain = _gather_plain(items)
     if plain is not None:
         return (*plain, None, None)
     return _gather_mixed(items, errors, nulls)
 
 
-def _gather_plain(items: list[Any] | tuple[Any, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64]] | None:
+def _gather_plain(items: tuple[Any, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64]] | None:
     """Gather rows that are all valid ``str``, or return None for the general way to decide."""
     from numba_nlp import _fastcall
 
     if _fastcall.AVAILABLE:
-        return _fastcall.gather_strings(tuple(items))
+        return _fastcall.gather_strings(items)
     try:
         joined = "".join(items)
     except TypeError:
         return None
+    # Methods of str itself, here and below: a subclass may say anything about its length.
     if joined.isascii():
-        return _buffer(joined.encode("ascii"), list(map(len, items)))
+        return _buffer(joined.encode("ascii"), list(map(str.__len__, items)))
     try:
         data = joined.encode()
     except UnicodeEncodeError:
         return None
     # The whole is encoded at once; only rows that are not ASCII are encoded again, for their length.
-    return _buffer(data, [len(item) if item.isascii() else len(item.encode()) for item in items])
+    return _buffer(data, [str.__len__(item) if str.isascii(item) else len(str.encode(item)) for item in items])
 
 
-def _gather_mixed(items: list[Any] | tuple[Any, ...], errors: Errors, nulls: Nulls) -> Parts:
+def _gather_mixed(items: tuple[Any, ...], errors: Errors, nulls: Nulls) -> Parts:
     """Gather str, bytes and missing values row by row."""
     encoded: list[bytes] = []
     missing: list[int] = []
@@ -124,7 +126,7 @@ def _gather_mixed(items: list[Any] | tuple[Any, ...], errors: Errors, nulls: Nul
         if isinstance(item, str):
             text = _SURROGATE.sub("\ufffd", item) if errors == "replace" else item
             # A lone surrogate becomes bytes that the validation below refuses at the right place.
-            encoded.append(text.encode("utf-8", "surrogatepass"))
+            encoded.append(str.encode(text, "utf-8", "surrogatepass"))
         elif isinstance(item, bytes):
             encoded.append(item)
         elif _is_missing(item):
@@ -132,7 +134,7 @@ def _gather_mixed(items: list[Any] | tuple[Any, ...], errors: Errors, nulls: Nul
             missing.append(row)
         else:
             raise TypeError(f"row {row} must be str, bytes or missing (None, NaN), got {_type_name(item)}")
-    data, offsets = _buffer(b"".join(encoded), [len(item) for item in encoded])
+    data, offsets = _buffer(b"".join(encoded), [bytes.__len__(item) for item in encoded])
     valid = None
     if missing:
         valid = np.ones(len(items), np.bool_)

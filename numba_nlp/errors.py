@@ -50,7 +50,7 @@ class InvalidTextError(NumbaNlpError, ValueError):
     Attributes
     ----------
     row : int or None
-        Row of the batch, or None for a single text.
+        Row of the batch, 0 for a single text.
     byte : int
         Offset of the first bad byte within that row's UTF-8 bytes.
     """

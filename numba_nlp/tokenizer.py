@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numba_nlp import _decoding
-from numba_nlp._encoder import Encoded, Encoder, resolve_threads
+from numba_nlp._encoder import Encoder, Segments, resolve_threads
 from numba_nlp._special import SpecialTokens
+from numba_nlp._text_sources import check_choices
 from numba_nlp.byte_alphabet import bytes_of, written
 from numba_nlp.errors import UnknownTokenError
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch
@@ -57,7 +58,7 @@ class Tokenizer:
     array([2514,  307,   11,  393,  407,  284,  307], dtype=int32)
     """
 
-    __slots__ = ("_encoder", "_policy", "_single", "_special", "_vocabulary")
+    __slots__ = ("__weakref__", "_encoder", "_policy", "_single", "_special", "_vocabulary")
 
     _encoder: Encoder
     _policy: str | frozenset[str]
@@ -150,6 +151,8 @@ class Tokenizer:
         TypeError
             ``text`` is neither str nor bytes.
         """
+        if errors != "strict" or unit != "char":
+            _check_options(errors, unit)
         if special is None and not spans and not add_special_tokens:
             single = self._single
             if single is None:
@@ -160,7 +163,8 @@ class Tokenizer:
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}; encode_batch takes many texts")
         rows = TextRows.from_strings((text,), errors=errors)
-        result = self._encode(rows, add_special_tokens, spans, unit, special, 1)
+        segments = self._segments(rows, add_special_tokens, special)
+        result = self._encoder.encode(rows.data, rows.starts, rows.ends, segments, unit if spans else None, 1)
         if not spans:
             return result.values
         assert result.starts is not None
@@ -198,7 +202,8 @@ class Tokenizer:
         add_special_tokens, spans, unit, special, errors
             As in :meth:`encode`.
         nulls : {"error", "empty", "null"}
-            A missing row (None, NaN, Arrow null) raises, gives no ids, or stays missing (``Ragged.valid``).
+            A missing row (None, NaN, Arrow null) raises, is taken as empty text, or stays missing (no ids, not even
+            those of the template; False in ``Ragged.valid``).
         num_threads : int, optional
             Default: ``NUMBA_NLP_NUM_THREADS``, else the processors that this process may use. The result does not
             depend on it.
@@ -222,19 +227,26 @@ class Tokenizer:
         threads = resolve_threads(num_threads)
         if isinstance(texts, (str, bytes)):
             raise TypeError(f"`texts` is one {type(texts).__name__}; pass a list of texts, or use encode")
+        _check_options(errors, unit)
         rows = TextRows.from_any(texts, errors=errors, nulls=nulls)
+        segments = self._segments(rows, add_special_tokens, special)
+
+        def encode_rows(first: int, last: int) -> Ragged:
+            starts, ends = rows.starts[first:last], rows.ends[first:last]
+            part = None if segments is None else segments.of_rows(first, last)
+            result = self._encoder.encode(rows.data, starts, ends, part, unit if spans else None, threads)
+            valid = None if rows.valid is None else rows.valid[first:last]
+            return Ragged._trusted(result.values, result.offsets, result.starts, result.ends, valid)
+
         if not progress or len(rows) <= _PROGRESS_ROWS:
-            result = self._encode(rows, add_special_tokens, spans, unit, special, threads)
-            return Ragged._trusted(result.values, result.offsets, result.starts, result.ends, rows.valid)
+            return encode_rows(0, len(rows))
         from tqdm import tqdm
 
         parts = []
         with tqdm(total=len(rows), unit="rows", unit_scale=True) as bar:
             for first in range(0, len(rows), _PROGRESS_ROWS):
-                part = rows[first : first + _PROGRESS_ROWS]
-                result = self._encode(part, add_special_tokens, spans, unit, special, threads, first)
-                parts.append(Ragged._trusted(result.values, result.offsets, result.starts, result.ends, part.valid))
-                bar.update(len(part))
+                parts.append(encode_rows(first, min(first + _PROGRESS_ROWS, len(rows))))
+                bar.update(len(parts[-1]))
         return Ragged.concatenate(parts)
 
     def count(
@@ -270,22 +282,10 @@ class Tokenizer:
             progress=progress,
         ).row_lengths
 
-    def _encode(
-        self,
-        rows: TextRows,
-        add_special_tokens: bool,
-        spans: bool,
-        unit: str,
-        special: Special,
-        num_threads: int,
-        first_row: int = 0,
-    ) -> Encoded:
-        if unit not in ("char", "byte"):
-            raise ValueError(f"`unit` must be 'char' or 'byte', got {unit!r}")
+    def _segments(self, rows: TextRows, add_special_tokens: bool, special: Special) -> Segments | None:
+        """Cut the rows at special tokens, or refuse them, as the policy says."""
         policy = self._policy if special is None else self._special.check_policy(special)
-        data, starts, ends = rows.data, rows.starts, rows.ends
-        segments = self._special.segments(policy, add_special_tokens, data, starts, ends, first_row)
-        return self._encoder.encode(data, starts, ends, segments, unit if spans else None, num_threads)
+        return self._special.segments(policy, add_special_tokens, rows.data, rows.starts, rows.ends, rows.valid)
 
     # --- decoding ----------------------------------------------------------------------------------------------
 
@@ -318,6 +318,7 @@ class Tokenizer:
         UnicodeDecodeError
             The bytes are not UTF-8 and ``errors="strict"``.
         """
+        _decoding.check_errors(errors)
         return self.decode_bytes(ids, skip_special_tokens=skip_special_tokens).decode("utf-8", errors)
 
     def decode_bytes(self, ids: ArrayLike, *, skip_special_tokens: bool = False) -> bytes:
@@ -400,7 +401,7 @@ class Tokenizer:
         Parameters
         ----------
         token : str or bytes
-            A special token, a token in the spelling of :meth:`id_to_token`, or its bytes.
+            A special token, a token in the spelling of :meth:`id_to_token`, or the bytes of either.
 
         Raises
         ------
@@ -424,6 +425,10 @@ class Tokenizer:
             found = int(find_piece(lookup, piece_bytes, piece_offsets, array, 0, array.size))
             if found >= 0:
                 return found
+        if isinstance(token, bytes):
+            for special_token, special_id in self._special.ids.items():
+                if special_token.encode() == token:
+                    return special_id
         raise UnknownTokenError(f"the vocabulary has no token {token!r}")
 
     def kernel_memory(self, capacity: int = 4096) -> tuple[ByteBpeTables, WordCache, Scratch]:
@@ -483,6 +488,12 @@ class Tokenizer:
 
     def __dask_tokenize__(self) -> tuple[str, str]:
         return "numba_nlp.Tokenizer", self._vocabulary.digest
+
+
+def _check_options(errors: str, unit: str) -> None:
+    check_choices(errors, "error")
+    if unit not in ("char", "byte"):
+        raise ValueError(f"`unit` must be 'char' or 'byte', got {unit!r}")
 
 
 def _leave_to_plain(address: int, text: Any) -> None:

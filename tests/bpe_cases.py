@@ -97,9 +97,7 @@ def case(number: int) -> Case:
     return _compiled(pieces, pairs, ignore_merges, rng)
 
 
-def _compiled(
-    pieces: list[bytes], pairs: list[tuple[bytes, bytes]], ignore_merges: bool, rng: random.Random
-) -> Case:
+def _compiled(pieces: list[bytes], pairs: list[tuple[bytes, bytes]], ignore_merges: bool, rng: random.Random) -> Case:
     by_id: list[bytes | None] = [*pieces, None, None]
     rng.shuffle(by_id)
     ids = {piece: number for number, piece in enumerate(by_id) if piece is not None}

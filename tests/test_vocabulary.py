@@ -286,8 +286,14 @@ STRUCTURE = {
     "pair merges length": (_replace("pair_merges", lambda a: a[1:]), "`pair_merges` has length 65535"),
     "pair merge": (_put("pair_merges", 0, 6), "`pair_merges` holds 6, expected -1 <= value < 6"),
     "table size": (_replace("merge_table", lambda a: a[1:]), "`merge_table` has length 15, expected a power of two"),
-    "table empty": (_replace("merge_table", lambda a: a * 0), "`merge_table` does not hold each of the merge numbers 0 to 5"),
-    "table full": (_replace("merge_table", lambda a: a * 0 + 8), "`merge_table` does not hold each of the merge numbers"),
+    "table empty": (
+        _replace("merge_table", lambda a: a * 0),
+        "`merge_table` does not hold each of the merge numbers 0 to 5",
+    ),
+    "table full": (
+        _replace("merge_table", lambda a: a * 0 + 8),
+        "`merge_table` does not hold each of the merge numbers",
+    ),
     "table number": (_slot(6), "`merge_table` does not hold each of the merge numbers 0 to 5 once"),
     "table repeats": (_slot(1), "`merge_table` does not hold each of the merge numbers 0 to 5 once"),
     "pairs length": (_replace("merge_pairs", lambda a: a[1:]), "`merge_pairs` has length 5, expected 6"),

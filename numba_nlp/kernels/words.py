@@ -344,7 +344,7 @@ else:
 
     @kernel
     def raw_store64(ids, position, word):
-        """Write the halves of ``word`` (uint64), each below 2^31, to ``ids[position]`` and ``ids[position + 1]`` (int32)."""
+        """Write a uint64 over elements ``position`` and ``position + 1`` of an int32 array; both halves < 2^31."""
         ids[position] = np.int32(word & np.uint64(0xFFFFFFFF))
         ids[position + 1] = np.int32(shift_right(word, 32))
 

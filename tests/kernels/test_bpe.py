@@ -93,7 +93,9 @@ def test_more_spans_than_a_block(case, text):
 @pytest.mark.parametrize("extra", [-1, 0, 1])
 def test_a_row_that_ends_with_its_block(extra):
     vocabulary = case(4)
-    batch = as_rows([(" e" * (BLOCK + extra), ""), (" t", ""), ("", ""), (7, ""), (8, ""), (" t" * BLOCK, ""), ("", "")])
+    batch = as_rows(
+        [(" e" * (BLOCK + extra), ""), (" t", ""), ("", ""), (7, ""), (8, ""), (" t" * BLOCK, ""), ("", "")]
+    )
     found = encode(vocabulary, "gpt2", batch, tiny_cache(), vocabulary.scratch())
     assert found == vocabulary.expected("gpt2", batch.texts)
 

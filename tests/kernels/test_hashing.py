@@ -63,7 +63,9 @@ def enter_pieces(pieces: list[bytes], ids: list[int], size: int):
     return lookup, data, offsets
 
 
-@given(pieces=st.lists(short_bytes, unique=True, max_size=40), others=st.lists(short_bytes, max_size=8), draws=st.data())
+@given(
+    pieces=st.lists(short_bytes, unique=True, max_size=40), others=st.lists(short_bytes, max_size=8), draws=st.data()
+)
 def test_pieces_in_a_table_that_is_half_full(pieces, others, draws):
     # a power of two of pieces fills half of the smallest table exactly
     ids = draws.draw(st.lists(st.integers(0, len(pieces) - 1), unique=True)) if pieces else []

@@ -66,4 +66,3 @@ def test_docstrings_list_the_parameters_in_their_order():
 
 def test_many_kernels_are_there():
     assert len(PUBLIC) > 60
-

@@ -117,7 +117,9 @@ def merge_buckets(pair_merges, merge_table, merge_pairs, merge_symbols, data, st
                     found = find_merge_pair(merge_table, merge_pairs, symbols[before], symbol)
                     merges[before] = np.int32(found)
                     if found >= 0:
-                        n_entries = _enter(found, before, heads, pending, n_words, entry_position, entry_next, n_entries)
+                        n_entries = _enter(
+                            found, before, heads, pending, n_words, entry_position, entry_next, n_entries
+                        )
                 if after < n:
                     found = find_merge_pair(merge_table, merge_pairs, symbol, symbols[after])
                     merges[i] = np.int32(found)
@@ -143,7 +145,9 @@ def _enter(merge, position, heads, pending, n_words, entry_position, entry_next,
 
 
 @kernel
-def merge_heap(pair_merges, merge_table, merge_pairs, merge_symbols, data, start, n, symbols, following, previous, merges, heap):
+def merge_heap(
+    pair_merges, merge_table, merge_pairs, merge_symbols, data, start, n, symbols, following, previous, merges, heap
+):
     """Merge ``data[start:start + n]`` for any merge list, by a binary heap and a linked list.
 
     Parameters

@@ -31,6 +31,7 @@ def merge_bytes(piece: bytes, merges: Mapping[tuple[int, int], tuple[int, int]])
         product = merges[symbols[position], symbols[position + 1]][1]
         symbols[position : position + 2] = [product]
 
+
 def merge_piece(
     piece: bytes,
     merges: Mapping[tuple[int, int], tuple[int, int]],

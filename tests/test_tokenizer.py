@@ -1,0 +1,372 @@
+"""Encoding through the public class: ids, spans, special tokens, options and their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import numba_nlp as nlp
+from numba_nlp.errors import InvalidTextError, MissingRowError, SpecialTokenError
+from tests.made_tokenizers import (
+    END,
+    HAMLET,
+    TEXTS,
+    Pair,
+    gpt2,
+    gpt2_that,
+    regex_cut,
+    roberta_like,
+    spans_of,
+)
+
+PAIRS: dict[str, Callable[[], Pair]] = {
+    "gpt2": gpt2,
+    "roberta-like": roberta_like,
+    "roberta-like, prefix space": lambda: roberta_like(prefix_space=True),
+    "roberta-like, prefix space, untrimmed": lambda: roberta_like(prefix_space=True, trim_offsets=False),
+    "regex": regex_cut,
+}
+any_pair = pytest.mark.parametrize("name", PAIRS)
+
+
+# --- ids and spans -------------------------------------------------------------------------------------------------
+
+
+@any_pair
+def test_ids_and_spans_are_those_of_tokenizers(name: str) -> None:
+    ours, reference = PAIRS[name]()
+    texts = [*TEXTS, *HAMLET.read_text(encoding="utf-8").splitlines()[:300]]
+    batch = ours.encode_batch(texts, spans=True)
+    for row, text in enumerate(texts):
+        expected = reference.encode(text, add_special_tokens=False)
+        starts, ends = batch.spans(row)
+        assert batch[row].tolist() == expected.ids, text
+        assert list(zip(starts.tolist(), ends.tolist(), strict=True)) == expected.offsets, text
+
+
+@any_pair
+def test_one_text_is_encoded_as_in_a_batch(name: str) -> None:
+    ours = PAIRS[name]().ours
+    for text in [*TEXTS, "<mask> x <mask>", f"a{END}b", "<cut><cut>"]:
+        batch = ours.encode_batch([text], spans=True)
+        assert ours.encode(text).tolist() == batch[0].tolist()
+        assert ours.encode(text.encode()).tolist() == batch[0].tolist()
+        ids, starts, ends = ours.encode(text, spans=True)
+        assert ids.tolist() == batch[0].tolist()
+        assert (starts.tolist(), ends.tolist()) == tuple(part.tolist() for part in batch.spans(0))
+
+
+@given(st.text(), st.integers(0, 400))
+@example("é", 1)
+@example("", 0)
+def test_any_text_alone_in_a_batch_and_by_the_reference(text: str, repeat: int) -> None:
+    ours, reference = gpt2()
+    text *= max(1, repeat // max(1, len(text)))
+    ids = ours.encode(text)
+    batch = ours.encode_batch(["x", text, "y"], spans=True)
+    expected = reference.encode(text, add_special_tokens=False)
+    assert ids.tolist() == batch[1].tolist() == expected.ids
+    assert list(zip(*(part.tolist() for part in batch.spans(1)), strict=True)) == expected.offsets
+    assert ours.decode(ids) == text
+
+
+@pytest.mark.parametrize("unit", ["a", "é", "日", "😀", " word", "\r\n"])
+@pytest.mark.parametrize("offset", [-2, -1, 0, 1, 2])
+def test_texts_about_as_long_as_the_single_path_takes(unit: str, offset: int) -> None:
+    ours = gpt2().ours
+    repeated, rest = divmod(16384 + offset, len(unit.encode()))
+    text = unit * repeated + "b" * rest
+    assert len(text.encode()) == 16384 + offset
+    ids = ours.encode(text)
+    assert ids.tolist() == ours.encode_batch([text])[0].tolist()
+    assert ours.decode(ids) == text
+
+
+@any_pair
+def test_byte_spans_are_character_spans_in_bytes(name: str) -> None:
+    ours = PAIRS[name]().ours
+    for text in ["plain ASCII text", "naïve café 日本語 and more"]:
+        places = np.cumsum([0, *(len(character.encode()) for character in text)])
+        ids, starts, ends = ours.encode(text, spans=True, unit="byte")
+        other, char_starts, char_ends = ours.encode(text, spans=True)
+        assert ids.tolist() == other.tolist()
+        assert (starts >= places[char_starts]).all()
+        assert (ends <= places[char_ends]).all()
+        if text.isascii():
+            # tokenizers gives the first character to a token that is nothing but the added space; it has no bytes
+            full = starts < ends
+            assert np.array_equal(starts[full], char_starts[full])
+            assert np.array_equal(ends[full], char_ends[full])
+
+
+def test_byte_spans_tile_the_text() -> None:
+    ours = gpt2().ours
+    for text in TEXTS:
+        ids, starts, ends = ours.encode(text, spans=True, unit="byte")
+        content = text.encode()
+        assert b"".join(content[a:b] for a, b in zip(starts, ends, strict=True)) == content
+        assert all(content[a:b] == ours.id_to_bytes(i) for i, a, b in zip(ids.tolist(), starts, ends, strict=True))
+
+
+def test_return_types() -> None:
+    ours = gpt2().ours
+    ids, starts, ends = ours.encode("some text", spans=True)
+    assert (ids.dtype, starts.dtype, ends.dtype) == (np.int32, np.int64, np.int64)
+    for empty in (ours.encode(""), ours.encode(b"")):
+        assert (empty.dtype, empty.shape) == (np.int32, (0,))
+    single = ours.encode("some text")
+    assert single.flags.writeable
+    assert single.flags.owndata
+    single[:] = 0
+    assert ours.encode("some text").tolist() == ids.tolist()
+    batch = ours.encode_batch(["some text", ""])
+    assert isinstance(batch, nlp.Ragged)
+    assert (batch.values.dtype, batch.offsets.dtype) == (np.int32, np.int64)
+    assert batch.starts is batch.ends is batch.valid is None
+
+
+@pytest.mark.parametrize("texts", [[], (), iter(()), np.array([], object), np.array([], "U1")], ids=repr)
+def test_no_rows(texts: Any) -> None:
+    batch = gpt2().ours.encode_batch(texts, spans=True)
+    assert len(batch) == 0
+    assert batch.offsets.tolist() == [0]
+    assert batch.values.size == batch.starts.size == batch.ends.size == 0  # type: ignore[union-attr]
+
+
+@any_pair
+def test_rows_without_text(name: str) -> None:
+    ours = PAIRS[name]().ours
+    batch = ours.encode_batch([""] * 1000, spans=True)
+    assert batch.offsets.tolist() == [0] * 1001
+    assert ours.count_batch(["", "a", ""])[[0, 2]].tolist() == [0, 0]
+
+
+def test_counts() -> None:
+    ours = gpt2().ours
+    assert [ours.count(text) for text in TEXTS] == ours.count_batch(TEXTS).tolist()
+    assert [ours.count(text) for text in TEXTS] == [len(ours.encode(text)) for text in TEXTS]
+    assert isinstance(ours.count("a"), int)
+    assert ours.count_batch(TEXTS).dtype == np.int64
+    template = roberta_like().ours
+    assert template.count("a", add_special_tokens=True) == template.count("a") + 2
+    assert (template.count_batch(["a", ""], add_special_tokens=True) - template.count_batch(["a", ""])).tolist() == [
+        2,
+        2,
+    ]
+
+
+# --- templates -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prefix_space", [False, True])
+def test_template_is_that_of_tokenizers(prefix_space: bool) -> None:
+    ours, reference = roberta_like(prefix_space=prefix_space)
+    texts = [*TEXTS, "the <mask> other", "<s>", "a</s>b"]
+    batch = ours.encode_batch(texts, spans=True, add_special_tokens=True)
+    for row, text in enumerate(texts):
+        expected = reference.encode(text, add_special_tokens=True)
+        starts, ends = (part.tolist() for part in batch.spans(row))
+        assert batch[row].tolist() == expected.ids == ours.encode(text, add_special_tokens=True).tolist()
+        assert (starts[0], ends[0], starts[-1], ends[-1]) == (-1, -1, -1, -1)
+        assert list(zip(starts[1:-1], ends[1:-1], strict=True)) == expected.offsets[1:-1]
+
+
+def test_without_a_template_nothing_is_added() -> None:
+    ours = gpt2().ours
+    assert ours.encode("a b", add_special_tokens=True).tolist() == ours.encode("a b").tolist()
+
+
+def test_template_of_missing_rows() -> None:
+    ours = roberta_like().ours
+    rows = ["a", None, "", None]
+    empty = ours.encode_batch(rows, add_special_tokens=True, nulls="empty", spans=True)
+    assert empty.row_lengths.tolist() == [3, 2, 2, 2]
+    assert empty.valid is None
+    null = ours.encode_batch(rows, add_special_tokens=True, nulls="null", spans=True)
+    assert null.row_lengths.tolist() == [3, 0, 2, 0]
+    assert null.valid is not None
+    assert null.valid.tolist() == [True, False, True, False]
+    assert null.to_list()[1] is None
+    nlp.Ragged(null.values, null.offsets, null.starts, null.ends, null.valid)
+
+
+# --- special tokens ------------------------------------------------------------------------------------------------
+
+
+def test_special_tokens_in_the_text() -> None:
+    ours = gpt2().ours
+    text = f"a {END} b{END}"
+    matched = [64, 220, 50256, 275, 50256]
+    assert ours.encode(text).tolist() == matched
+    assert ours.encode(text, special="match").tolist() == matched
+    assert ours.encode(text, special={END}).tolist() == matched
+    assert ours.encode(text, special=[END, END]).tolist() == matched
+    plain = ours.encode(text, special="plain")
+    assert 50256 not in plain.tolist()
+    assert ours.decode(plain) == text
+    _, starts, ends = ours.encode(text, spans=True)
+    assert [text[a:b] for a, b in zip(starts, ends, strict=True)] == ["a", " ", END, " b", END]
+    assert spans_of(gpt2().reference, text) == list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def test_special_tokens_that_are_refused() -> None:
+    ours = gpt2_that("raise")
+    assert ours.describe()["special_policy"] == "raise"
+    for call in (
+        lambda: ours.encode(f"é {END}"),
+        lambda: ours.encode(f"é {END}", spans=True),
+        lambda: ours.encode(f"é {END}", special=()),
+        lambda: ours.encode_batch([f"é {END}"]),
+        lambda: ours.count(f"é {END}"),
+    ):
+        with pytest.raises(
+            SpecialTokenError, match=r"'<\|endoftext\|>' \(row 0, byte 3\).*special=\"match\""
+        ) as caught:
+            call()
+        assert 'special="plain"' in str(caught.value)
+        assert f"special={{{END!r}}}" in str(caught.value)
+    with pytest.raises(SpecialTokenError, match="row 2, byte 1"):
+        ours.encode_batch(["fine", "<|endoftext", f"x{END}", END])
+    assert ours.encode("<|endoftext").tolist() == gpt2().ours.encode("<|endoftext").tolist()
+    assert ours.encode(f"x{END}", special="match").tolist() == [87, 50256]
+    assert ours.encode(f"x{END}", special="plain").tolist() == gpt2().ours.encode(f"x{END}", special="plain").tolist()
+
+
+def test_a_plain_vocabulary_takes_special_tokens_as_text() -> None:
+    ours = gpt2_that("plain")
+    assert ours.encode(f"x{END}").tolist() == gpt2().ours.encode(f"x{END}", special="plain").tolist()
+    assert ours.encode(f"x{END}", special="match").tolist() == [87, 50256]
+
+
+def test_some_special_tokens_are_matched_and_others_refused() -> None:
+    ours = roberta_like().ours
+    assert ours.encode("a<s>", special={"<s>"}).tolist()[-1] == ours.token_to_id("<s>")
+    with pytest.raises(SpecialTokenError, match="'</s>'"):
+        ours.encode("<s></s>", special={"<s>"})
+    with pytest.raises(SpecialTokenError, match="row 1"):
+        ours.encode_batch(["a", "<s>"], special=[])
+
+
+@pytest.mark.parametrize(
+    ("special", "message"),
+    [
+        ("Match", "must be 'raise', 'match', 'plain' or a collection"),
+        ("", "must be 'raise', 'match', 'plain' or a collection"),
+        ({"<nope>"}, r"'<nope>' is no special token of this vocabulary; it has '<\|endoftext\|>'"),
+        (7, "must be a policy or a collection"),
+    ],
+)
+def test_policies_that_are_none(special: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        gpt2().ours.encode("text", special=special)
+    with pytest.raises(ValueError, match=message):
+        gpt2().ours.encode_batch(["text"], special=special)
+
+
+def test_many_collections_of_special_tokens() -> None:
+    ours = roberta_like().ours
+    tokens = list(ours.special_tokens)
+    for mask in range(1 << len(tokens)):
+        chosen = {token for bit, token in enumerate(tokens) if mask >> bit & 1}
+        text = "".join(sorted(chosen))
+        assert set(ours.encode(text, special=chosen).tolist()) == {ours.special_tokens[token] for token in chosen}
+
+
+# --- errors= nulls= num_threads= progress= -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "byte", "what"),
+    [("ab\ud800c", 2, "lone surrogate U\\+D800"), (b"ab\xffc", 2, "bytes ff 63"), ("é\udfff", 2, "U\\+DFFF")],
+    ids=repr,
+)
+def test_text_that_is_not_unicode(text: Any, byte: int, what: str) -> None:
+    ours = gpt2().ours
+    for call in (lambda: ours.encode(text), lambda: ours.encode(text, spans=True), lambda: ours.count(text)):
+        with pytest.raises(InvalidTextError, match=what) as caught:
+            call()
+        assert (caught.value.row, caught.value.byte) == (0, byte)
+    with pytest.raises(InvalidTextError, match=f"row 1, byte {byte}: .*errors='replace'") as caught:
+        ours.encode_batch(["fine", text])
+    assert (caught.value.row, caught.value.byte) == (1, byte)
+    repaired = text.decode("utf-8", "replace") if isinstance(text, bytes) else text[:-2] + "\ufffd" + text[-1]
+    if text == "é\udfff":
+        repaired = "é\ufffd"
+    assert ours.decode(ours.encode(text, errors="replace")) == repaired
+    assert ours.encode_batch(["x", text], errors="replace")[1].tolist() == ours.encode(repaired).tolist()
+
+
+def test_missing_rows() -> None:
+    ours = gpt2().ours
+    rows = ["a", None, float("nan"), "b"]
+    with pytest.raises(MissingRowError, match=r"row 1 is missing.*nulls='empty'"):
+        ours.encode_batch(rows)
+    assert ours.encode_batch(rows, nulls="empty").to_list() == [[64], [], [], [65]]
+    kept = ours.encode_batch(rows, nulls="null")
+    assert kept.to_list() == [[64], None, None, [65]]
+    assert ours.decode_batch(kept) == ["a", None, None, "b"]
+    assert ours.count_batch(rows, nulls="null").tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("option", [{"errors": "ignore"}, {"unit": "word"}, {"nulls": "drop"}], ids=repr)
+@pytest.mark.parametrize("text", ["plain", END, "é"])
+def test_options_with_other_values(option: dict[str, Any], text: str) -> None:
+    name = next(iter(option))
+    with pytest.raises(ValueError, match=f"`{name}` must be"):
+        gpt2().ours.encode_batch([text], **option)
+    if name != "nulls":
+        with pytest.raises(ValueError, match=f"`{name}` must be"):
+            gpt2().ours.encode(text, **option)
+
+
+@any_pair
+def test_threads_do_not_change_the_result(name: str) -> None:
+    ours = PAIRS[name]().ours
+    lines = HAMLET.read_text(encoding="utf-8").splitlines()[: 1500 if name == "regex" else 5000]
+    texts = [*lines, "", *TEXTS * 20, *lines]
+    alone = ours.encode_batch(texts, spans=True, add_special_tokens=True, num_threads=1)
+    for threads in (2, 3, 8, np.int64(5), 10**9):
+        assert ours.encode_batch(texts, spans=True, add_special_tokens=True, num_threads=threads).equals(alone)
+
+
+def test_threads_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = gpt2().ours
+    texts = HAMLET.read_text(encoding="utf-8").splitlines()
+    alone = ours.encode_batch(texts, num_threads=1)
+    for value in ("1", "4"):
+        monkeypatch.setenv("NUMBA_NLP_NUM_THREADS", value)
+        assert ours.encode_batch(texts).equals(alone)
+    for value in ("0", "-1", "two", "", "1.5"):
+        monkeypatch.setenv("NUMBA_NLP_NUM_THREADS", value)
+        with pytest.raises(ValueError, match=r"`NUMBA_NLP_NUM_THREADS` must be a whole number of at least 1, got '?"):
+            ours.encode_batch(texts)
+        assert ours.encode_batch(texts, num_threads=1).equals(alone)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True, [1]], ids=repr)
+def test_numbers_of_threads_that_are_none(threads: Any) -> None:
+    with pytest.raises(ValueError, match="`num_threads` must be a whole number of at least 1"):
+        gpt2().ours.encode_batch(["a"], num_threads=threads)
+
+
+def test_progress_shows_rows_and_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    ours = roberta_like().ours
+    texts = [f"the {i} <mask>" if i % 7 else None for i in range(40_000)]
+    options: dict[str, Any] = {"spans": True, "add_special_tokens": True, "nulls": "null"}
+    shown = ours.encode_batch(texts, progress=True, **options)
+    assert "40.0k" in capsys.readouterr().err
+    assert shown.equals(ours.encode_batch(texts, **options))
+
+
+def test_progress_begins_after_all_checks(capsys: pytest.CaptureFixture[str]) -> None:
+    ours = gpt2_that("raise")
+    texts = ["a"] * 39_999
+    for last, error in ((END, SpecialTokenError), ("\ud800", InvalidTextError), (None, MissingRowError)):
+        with pytest.raises(error, match="row 39999"):
+            ours.encode_batch([*texts, last], progress=True)
+    assert capsys.readouterr().err == ""
