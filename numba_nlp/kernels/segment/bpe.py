@@ -38,6 +38,7 @@ from numba_nlp.kernels.tables.word_cache import (
     keep_short,
 )
 from numba_nlp.kernels.words import (
+    ALL_ONES,
     is_readable,
     load_word,
     peek,
@@ -45,6 +46,7 @@ from numba_nlp.kernels.words import (
     prefetch,
     raw_load64,
     raw_store64,
+    shift_left,
     shift_right,
     trailing_zeros,
     unlikely,
@@ -83,8 +85,8 @@ def merge_piece(tables, data, start, n, scratch, ids, first):
     out = first
     if n <= MERGE_SHORT_LIMIT:
         alive = merge_short(
-            tables.pair_merges, tables.merge_table, tables.merge_pairs, tables.merge_symbols, tables.flags[2] != 0, data,
-            start, n, scratch.symbols, scratch.keys,
+            tables.pair_merges, tables.merge_table, tables.merge_pairs, tables.merge_symbols, tables.flags[2] != 0,
+            data, start, n, scratch.symbols, scratch.keys,
         )  # fmt: skip
         while alive != ZERO:
             ids[out] = tables.symbol_ids[scratch.symbols[trailing_zeros(alive)]]
@@ -94,8 +96,8 @@ def merge_piece(tables, data, start, n, scratch, ids, first):
     if tables.flags[1] != 0:
         merge_buckets(
             tables.pair_merges, tables.merge_table, tables.merge_pairs, tables.merge_symbols, data, start, n,
-            scratch.list_symbols, scratch.list_following, scratch.list_previous, scratch.list_merges, scratch.queue_heads,
-            scratch.queue_pending, scratch.queue_positions, scratch.queue_next,
+            scratch.list_symbols, scratch.list_following, scratch.list_previous, scratch.list_merges,
+            scratch.queue_heads, scratch.queue_pending, scratch.queue_positions, scratch.queue_next,
         )  # fmt: skip
     else:
         merge_heap(
@@ -121,7 +123,7 @@ def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, f
     start, n : int64
         The pre-token.
     low, high, home : uint64, uint64, int64
-        Its key and home in the short table (unused when ``n > SHORT_LIMIT``).
+        Its key and home in the short table (:func:`make_keys`).
     scratch : Scratch
     ids : int32[k]
         Written from ``first`` on.
@@ -135,10 +137,10 @@ def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, f
     if n > scratch.list_symbols.size:
         return -n
     code = ZERO
-    if n <= SHORT_LIMIT:
-        if bring_home(cache, low, high, home):
-            return copy_ids(cache, home, ids, first)
-    elif n <= LONG_LIMIT:
+    keyed = high != ALL_ONES
+    if keyed and bring_home(cache, low, high, home):
+        return copy_ids(cache, home, ids, first)
+    if SHORT_LIMIT < n <= LONG_LIMIT:
         code = hash_bytes(data, start, start + n)
         at = find_long(cache, code, data, start, n)
         if at >= 0:
@@ -149,11 +151,37 @@ def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, f
             return n_ids
     cache.fill[MISSES] += 1
     n_ids = merge_piece(tables, data, start, n, scratch, ids, first)
-    if n <= SHORT_LIMIT:
+    if keyed and n_ids <= SHORT_LIMIT:
         keep_short(cache, low, high, home, ids, first, n_ids)
     elif n <= LONG_LIMIT:
         keep_long(cache, code, data, start, n, ids, first, n_ids)
     return n_ids
+
+
+@inlined
+def run_key(data, start, n, none):
+    """High word of the key of a pre-token of more than ``SHORT_LIMIT`` bytes.
+
+    Parameters
+    ----------
+    data : uint8[m]
+    start, n : int64
+        The pre-token.
+    none : uint64
+        What no key equals.
+
+    Returns
+    -------
+    uint64
+        ``n << 56`` for a run of up to 255 equal bytes, which together with eight of these bytes as the low word says
+        all there is to say (indentation is most of the long pre-tokens of source code); else ``none``.
+    """
+    if n > 255:
+        return none
+    for i in range(start + 1, start + n):
+        if data[i] != data[start]:
+            return none
+    return shift_left(np.uint64(n), 56)
 
 
 @inlined
@@ -179,9 +207,14 @@ def make_keys(cache, data, n, scratch):
         safe -= 1
     for i in range(safe):
         start = peek(starts, i)
-        row = 4 * min(peek(ends, i) - start, SHORT_LIMIT + 1)
-        low = (raw_load64(data, start) & peek(masks, row)) | peek(masks, row + 1)
-        high = (raw_load64(data, start + 8) & peek(masks, row + 2)) | peek(masks, row + 3)
+        length = peek(ends, i) - start
+        if unlikely(length > SHORT_LIMIT):
+            low = raw_load64(data, start)
+            high = run_key(data, start, length, ALL_ONES)
+        else:
+            row = 3 * length
+            low = raw_load64(data, start) & peek(masks, row)
+            high = (raw_load64(data, start + 8) & peek(masks, row + 1)) | peek(masks, row + 2)
         home = home_of(low, high, shift)
         prefetch(entries, 4 * home)
         poke(lows, i, low)
@@ -190,12 +223,11 @@ def make_keys(cache, data, n, scratch):
     for i in range(safe, n):
         start = starts[i]
         length = ends[i] - start
-        row = 4 * min(length, SHORT_LIMIT + 1)
-        low = masks[row + 1]
-        high = masks[row + 3]
-        if length <= SHORT_LIMIT:
-            low |= load_word(data, start, min(length, 8))
-            high |= load_word(data, start + 8, max(length - 8, 0))
+        low = load_word(data, start, min(length, 8))
+        if length > SHORT_LIMIT:
+            high = run_key(data, start, length, ALL_ONES)
+        else:
+            high = load_word(data, start + 8, max(length - 8, 0)) | shift_left(np.uint64(length), 56)
         lows[i] = low
         highs[i] = high
         homes[i] = home_of(low, high, shift)

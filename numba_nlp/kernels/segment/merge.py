@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp._jit import inlined, kernel
+from numba_nlp._jit import inlined
 from numba_nlp.kernels.lanes import FEW, MANY, NO_KEY, ROW, drop_lanes, put_lanes
 from numba_nlp.kernels.tables.hashing import table_bits
 from numba_nlp.kernels.tables.merge_table import NO_SYMBOL, find_merge_pair, guess_merge, number_bits
