@@ -75,6 +75,8 @@ def results_of(tok: nlp.Tokenizer, folder: Path) -> dict[str, Any]:
     holed = pa.array(["the", None, "and", ""])
     for nulls in ("empty", "null"):
         found[f"nulls {nulls}"] = tok.encode_batch(holed, nulls=nulls, spans=True, unit="byte")
+    one_of_them = sorted(tok.special_tokens)[:1]
+    found["allowed"] = tok.encode_batch([TEXTS[0], one_of_them[0], ""], special=one_of_them, spans=True)
     found["counts"] = tok.count_batch(list(TEXTS), special="plain", num_threads=1)
     found["padded"] = tok.encode_batch(list(TEXTS), special="plain").to_padded(pad_id=0)[0]
     found["tokens"] = [tok.id_to_token(i) for i in range(0, 264, 3)]

@@ -37,13 +37,16 @@ def vocabularies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def environment(**flags: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in FLAGS}
+    kept["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return kept | flags
+
+
 def exercised(folder: Path, **flags: str) -> dict[str, Any]:
-    environment = {name: value for name, value in os.environ.items() if name not in FLAGS}
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment["PYTHONHASHSEED"] = "0"
     run = subprocess.run(
         [sys.executable, "-W", "error", "-m", "tests.robustness.exercise", str(folder)],
-        env=environment | flags,
+        env=environment(**flags),
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -58,15 +61,18 @@ def compiled(vocabularies: Path) -> dict[str, Any]:
     return exercised(vocabularies)
 
 
-def check_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert found.keys() == expected.keys() == {*TOYS, "gpt2"}
-    for name, results in found.items():
-        assert results.keys() == expected[name].keys()
-        different = [key for key, value in results.items() if value != expected[name][key]]
-        assert not different, name
+@pytest.fixture(scope="module")
+def portable(vocabularies: Path) -> dict[str, Any]:
+    return exercised(vocabularies, NUMBA_NLP_PLAIN="1")
+
+
+@pytest.fixture(scope="module")
+def interpreted(vocabularies: Path) -> dict[str, Any]:
+    return exercised(vocabularies, NUMBA_DISABLE_JIT="1")
 
 
 def test_the_exercise_is_one(compiled: dict[str, Any]) -> None:
+    assert compiled["results"].keys() == {*TOYS, "gpt2"}
     for name, results in compiled["results"].items():
         for number, text in enumerate(TEXTS):
             prefixed = name == "toy_prefix" and text and not text.startswith(" ")
@@ -74,15 +80,31 @@ def test_the_exercise_is_one(compiled: dict[str, Any]) -> None:
         assert len({len(ids) for key, ids in results.items() if key.startswith("single")}) > 10
 
 
-@pytest.mark.parametrize(("flag", "calls"), [("NUMBA_DISABLE_JIT", "dispatcher"), ("NUMBA_NLP_PLAIN", "dispatcher")])
-def test_results_do_not_depend_on_how_kernels_run(vocabularies, compiled, flag, calls) -> None:
-    found = exercised(vocabularies, **{flag: "1"})
-    assert all(calls in way for way in found["calls"].values())
-    check_same(found["results"], compiled["results"])
+@pytest.mark.parametrize("way", ["portable", "interpreted"])
+def test_results_do_not_depend_on_how_kernels_run(way, compiled, request: pytest.FixtureRequest) -> None:
+    found = request.getfixturevalue(way)
+    assert set(found["calls"].values()) == {"through Numba's dispatcher"}
+    assert found["results"].keys() == compiled["results"].keys()
+    for name, results in found["results"].items():
+        expected = compiled["results"][name]
+        assert results.keys() == expected.keys()
+        assert [key for key, value in results.items() if value != expected[key]] == [], name
 
 
-def test_every_input_reaches_the_same_compiled_kernel(compiled: dict[str, Any]) -> None:
+@pytest.mark.parametrize("way", ["compiled", "portable"])
+def test_a_kernel_is_compiled_once_for_all_inputs(way, request: pytest.FixtureRequest) -> None:
     """Read-only or not, sliced or not: a second signature would be compiled in the middle of a user's run."""
-    called = {name: n for name, n in compiled["signatures"].items() if n > 0}
+    called = {name: n for name, n in request.getfixturevalue(way)["signatures"].items() if n > 0}
     assert len(called) > 5
     assert {name: n for name, n in called.items() if n > 1} == {}
+
+
+def test_compiled_code_of_the_plain_forms_has_a_folder_of_its_own() -> None:
+    code = "from numba_nlp import _jit; print(_jit.DIGEST)"
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code], env=environment(**flags), cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        for flags in ({}, {"NUMBA_NLP_PLAIN": "1"}, {"NUMBA_BOUNDSCHECK": "1"})
+    }
+    assert len(digests) == 3
