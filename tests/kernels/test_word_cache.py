@@ -48,7 +48,7 @@ def keep(cache, piece: bytes, ids: list[int]) -> None:
         assert kernels.keep_short(cache, *key_of(cache, piece), array, 1, len(ids)) == 0
     else:
         data = np.frombuffer(b"<" + piece + b">", np.uint8)
-        code = hash_bytes(data, 1, 1 + len(piece))
+        code = np.uint64(hash_bytes(data, 1, 1 + len(piece)))
         assert kernels.keep_long(cache, code, data, 1, len(piece), array, 1, len(ids)) == 0
 
 
@@ -64,7 +64,7 @@ def look_up(cache, piece: bytes) -> list[int] | None:
         assert np.all(np.delete(out, np.s_[2 : 2 + n]) == -7)
         return out[2 : 2 + n].tolist()
     data = np.frombuffer(piece, np.uint8)
-    at = int(kernels.find_long(cache, hash_bytes(data, 0, data.size), data, 0, data.size))
+    at = int(kernels.find_long(cache, np.uint64(hash_bytes(data, 0, data.size)), data, 0, data.size))
     if at < 0:
         return None
     place, n = divmod(int(cache.long_entries[at + 2]), 2**32)
