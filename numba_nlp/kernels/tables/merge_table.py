@@ -144,7 +144,7 @@ def guess_merge(table, size_bits, bits, left, right):
     return min(np.int64(peek(table, first)) ^ check, np.int64(peek(table, second)) ^ check)
 
 
-@kernel
+@inlined
 def find_merge_pair(table, pairs, left, right):
     """Merge number of a symbol pair, or -1.
 
@@ -162,10 +162,11 @@ def find_merge_pair(table, pairs, left, right):
     pair = np.uint64((np.int64(left) << 20) | np.int64(right))
     bits = number_bits(pairs.size)
     first, second, check = _places(pair, table_bits(table.size), bits)
-    number = np.int64(table[first]) ^ check
-    if number < pairs.size and pairs[number] == pair:
-        return number
-    number = np.int64(table[second]) ^ check
-    if number < pairs.size and pairs[number] == pair:
-        return number
+    one, two = np.int64(peek(table, first)) ^ check, np.int64(peek(table, second)) ^ check
+    if min(one, two) >= 1 << bits:
+        return np.int64(-1)
+    if one < pairs.size and peek(pairs, one) == pair:
+        return one
+    if two < pairs.size and peek(pairs, two) == pair:
+        return two
     return np.int64(-1)
