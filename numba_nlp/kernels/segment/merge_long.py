@@ -115,8 +115,8 @@ def _start_list(pair_merges, data, start, n, symbols, following, previous, merge
 
 
 @kernel
-def merge_buckets(pair_merges, merge_table, merge_pairs, merge_symbols, data, start, n, symbols, following, previous, merges,
-                  heads, pending, entry_position, entry_next):  # fmt: skip
+def merge_buckets(pair_merges, merge_table, merge_pairs, merge_symbols, data, start, n, symbols, following, previous,
+                  merges, heads, pending, entry_position, entry_next):  # fmt: skip
     """Merge ``data[start:start + n]`` in time linear in ``n``; needs an ordered merge list.
 
     Parameters
