@@ -18,7 +18,7 @@ from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.bpe_memory import BLOCK
 from numba_nlp.kernels.segment.fill_scalar import fill_spans_deepseek_v3
 from numba_nlp.kernels.segment.merge import MERGE_SHORT_LIMIT, merge_short
-from numba_nlp.kernels.segment.merge_long import merge_buckets, merge_heap
+from numba_nlp.kernels.segment.merge_long import merge_long
 from numba_nlp.kernels.segment.window_cl100k import fill_spans_cl100k, fill_spans_llama3, fill_spans_qwen2
 from numba_nlp.kernels.segment.window_gpt2 import fill_spans_gpt2
 from numba_nlp.kernels.segment.window_o200k import fill_spans_o200k, fill_spans_tekken
@@ -67,7 +67,6 @@ def merge_piece(tables, data, start, n, scratch, ids, first):
     start, n : int64
         The pre-token, ``n >= 1``.
     scratch : Scratch
-        With lists of at least ``n`` entries.
     ids : int32[k]
         Written from ``first`` on, at most ``n`` ids.
     first : int64
@@ -75,7 +74,8 @@ def merge_piece(tables, data, start, n, scratch, ids, first):
     Returns
     -------
     int64
-        Number of ids.
+        Number of ids; negative, as of :func:`numba_nlp.kernels.segment.merge_long.merge_long`, when the lists of the
+        scratch are too short.
     """
     if tables.flags[0] != 0:
         piece = find_piece(tables.piece_lookup, tables.piece_bytes, tables.piece_offsets, data, start, start + n)
@@ -93,23 +93,7 @@ def merge_piece(tables, data, start, n, scratch, ids, first):
             alive &= alive - ONE
             out += 1
         return out - first
-    if tables.flags[1] != 0:
-        merge_buckets(
-            tables.pair_merges, tables.merge_table, tables.merge_pairs, tables.merge_symbols, data, start, n,
-            scratch.list_symbols, scratch.list_following, scratch.list_previous, scratch.list_merges,
-            scratch.queue_heads, scratch.queue_pending, scratch.queue_positions, scratch.queue_next,
-        )  # fmt: skip
-    else:
-        merge_heap(
-            tables.pair_merges, tables.merge_table, tables.merge_pairs, tables.merge_symbols, data, start, n,
-            scratch.list_symbols, scratch.list_following, scratch.list_previous, scratch.list_merges, scratch.heap,
-        )  # fmt: skip
-    i = np.int64(0)
-    while i < n:
-        ids[out] = tables.symbol_ids[scratch.list_symbols[i]]
-        out += 1
-        i = np.int64(scratch.list_following[i])
-    return out - first
+    return merge_long(tables, data, start, n, scratch, ids, first)
 
 
 @inlined
@@ -132,10 +116,9 @@ def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, f
     Returns
     -------
     int64
-        Number of ids, or ``-n`` when the lists of the scratch are shorter than the pre-token.
+        Number of ids; negative, as of :func:`numba_nlp.kernels.segment.merge_long.merge_long`, when the lists of the
+        scratch are too short.
     """
-    if n > scratch.list_symbols.size:
-        return -n
     code = ZERO
     keyed = high != ALL_ONES
     if keyed:
@@ -151,8 +134,10 @@ def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, f
             for i in range(n_ids):
                 ids[first + i] = cache.arena_ids[source + i]
             return n_ids
-    cache.fill[MISSES] += 1
     n_ids = merge_piece(tables, data, start, n, scratch, ids, first)
+    if n_ids < 0:
+        return n_ids
+    cache.fill[MISSES] += 1
     if keyed and n_ids <= SHORT_LIMIT:
         keep_short(cache, low, high, home, ids, first, n_ids)
     elif n <= LONG_LIMIT:

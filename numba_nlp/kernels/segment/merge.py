@@ -157,7 +157,7 @@ def merge_once(merge_table, merge_pairs, merge_symbols, unique, n, symbols, s, k
     poke(symbols, s + AFTER + q, np.int32(symbol))
     poke(symbols, s + BEFORE + r, np.int32(symbol))
     put_lanes(keys, k, n, i, here_key, p, there_key)
-    return min(rest, min(here_key, there_key)), alive & ~shift_left(ONE, j)
+    return min(rest, here_key, there_key), alive & ~shift_left(ONE, j)
 
 
 @inlined

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import kernel
-from numba_nlp.kernels.words import load_word, multiply, shift_right
+from numba_nlp.kernels.words import load_word, multiply, shift_right, trailing_zeros
 
 #: Odd multiplier near 2^64 / golden ratio.
 MERGE_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -196,7 +196,4 @@ def table_bits(size):
     -------
     int64
     """
-    bits = 0
-    while (1 << bits) < size:
-        bits += 1
-    return bits
+    return trailing_zeros(np.uint64(size))

@@ -6,8 +6,8 @@ or not. Of ten look-ups while merging about seven fail, in no order that a proce
 
 A slot has 32 bits, ``check << number_bits | merge number``, half of what the whole pair would take, so that the table
 of a large vocabulary stays in the second-level cache. The check cannot tell all pairs apart: :func:`guess_merge` may
-give the number of another pair (about once in 10,000 look-ups), but never a number above the right one. Who uses a guess
-compares ``merge_pairs`` first; :func:`find_merge_pair` does both.
+give the number of another pair (about once in 10,000 look-ups), but never a number above the right one. Who uses a
+guess compares ``merge_pairs`` first; :func:`find_merge_pair` does both.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def guess_merge(table, size_bits, bits, left, right):
     return min(np.int64(peek(table, first)) ^ check, np.int64(peek(table, second)) ^ check)
 
 
-@kernel
+@inlined
 def find_merge_pair(table, pairs, left, right):
     """Merge number of a symbol pair, or -1.
 
@@ -162,10 +162,11 @@ def find_merge_pair(table, pairs, left, right):
     pair = np.uint64((np.int64(left) << 20) | np.int64(right))
     bits = number_bits(pairs.size)
     first, second, check = _places(pair, table_bits(table.size), bits)
-    number = np.int64(table[first]) ^ check
-    if number < pairs.size and pairs[number] == pair:
-        return number
-    number = np.int64(table[second]) ^ check
-    if number < pairs.size and pairs[number] == pair:
-        return number
+    one, two = np.int64(peek(table, first)) ^ check, np.int64(peek(table, second)) ^ check
+    if min(one, two) >= 1 << bits:
+        return np.int64(-1)
+    if one < pairs.size and peek(pairs, one) == pair:
+        return one
+    if two < pairs.size and peek(pairs, two) == pair:
+        return two
     return np.int64(-1)

@@ -3,33 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 
 from numba_nlp.reference.segment import scan
-
-
-def merge_bytes(piece: bytes, merges: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
-    """Merge the bytes of a pre-token until nothing merges.
-
-    Parameters
-    ----------
-    piece : bytes
-    merges : Mapping of (left, right) to (number, product)
-        Symbols below 256 are bytes. The lowest number merges first, the leftmost pair among equals.
-
-    Returns
-    -------
-    list of int
-        The symbols left.
-    """
-    symbols = list(piece)
-    while True:
-        candidates = [(merges[pair][0], position) for position, pair in enumerate(pairwise(symbols)) if pair in merges]
-        if not candidates:
-            return symbols
-        _, position = min(candidates)
-        product = merges[symbols[position], symbols[position + 1]][1]
-        symbols[position : position + 2] = [product]
+from numba_nlp.reference.segment.merge import merge_bytes
 
 
 def merge_piece(
@@ -44,7 +20,7 @@ def merge_piece(
     ----------
     piece : bytes
     merges : Mapping of (left, right) to (number, product)
-        As for :func:`merge_bytes`.
+        As for :func:`numba_nlp.reference.segment.merge.merge_bytes`.
     symbol_ids : Mapping or Sequence of int
         Symbol -> id.
     whole_pieces : Mapping of bytes to int
