@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, ClassVar
 
+import numba
 import numpy as np
 import pyarrow as pa
+from numba.core.dispatcher import Dispatcher
 
 import numba_nlp as nlp
+from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
 from tests.scan_texts import ADVERSARIAL, FRAGMENTS
 
 TEXTS = (
@@ -84,33 +89,55 @@ def results_of(tok: nlp.Tokenizer, folder: Path) -> dict[str, Any]:
     return {key: plain_values(value) for key, value in found.items()}
 
 
-def signatures() -> dict[str, int]:
-    """How often each kernel was compiled that is called from outside of the kernels."""
-    found = {}
-    for module_name, module in list(sys.modules.items()):
-        is_inside = module_name.startswith(("numba_nlp.kernels", "numba_nlp.reference"))
-        if not module_name.startswith(("numba_nlp", "vocab_tools")) or is_inside:
-            continue
-        candidates = dict(vars(module))
-        candidates |= {f"ENCODE_ROWS_{key}": value for key, value in candidates.get("ENCODE_ROWS", {}).items()}
-        for owner in [value for value in vars(module).values() if type(value) is type(sys)]:
-            if owner.__name__.startswith("numba_nlp.kernels"):
-                candidates |= {f"{owner.__name__}.{key}": value for key, value in vars(owner).items()}
-        for value in candidates.values():
-            if hasattr(value, "py_func") and hasattr(value, "nopython_signatures"):
-                function = value.py_func
-                found[f"{function.__module__}.{function.__qualname__}"] = len(value.nopython_signatures)
-    return found
+class Recorder:
+    """Stands before a kernel and keeps the types of its arguments."""
+
+    types_of: ClassVar[dict[str, set[str]]] = {}
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self._name = f"{kernel.__module__}.{kernel.__qualname__}"
+
+    def __call__(self, *arguments: Any) -> Any:
+        types = ", ".join(str(numba.typeof(argument)) for argument in arguments)
+        self.types_of.setdefault(self._name, set()).add(types)
+        return self._kernel(*arguments)
+
+
+def _recorded(value: Any) -> Any:
+    """The value with a recorder before each kernel in it."""
+    if isinstance(value, Dispatcher):
+        return Recorder(value)
+    if value is ENCODE_ROWS:
+        return {pattern: Recorder(rows) for pattern, rows in value.items()}
+    if isinstance(value, ModuleType) and value.__name__.startswith("numba_nlp.kernels"):
+        return SimpleNamespace(**{name: _recorded(inner) for name, inner in vars(value).items()})
+    return value
+
+
+def record_calls() -> None:
+    """From now on, record what the modules outside of the kernels call kernels with."""
+    for name in ("tokenizer", "packing"):
+        importlib.import_module(f"numba_nlp.{name}")
+    for name, module in list(sys.modules.items()):
+        # kernels call each other in compiled code, and _fastcall puts them together
+        inside = ("numba_nlp.kernels", "numba_nlp.reference", "numba_nlp._fastcall")
+        if name.startswith("numba_nlp") and not name.startswith(inside):
+            for key, value in list(vars(module).items()):
+                recorded = _recorded(value)
+                if recorded is not value:
+                    setattr(module, key, recorded)
 
 
 def main(folder: Path) -> None:
     """Print the results of all compiled vocabularies of a folder."""
+    record_calls()
     report: dict[str, Any] = {"results": {}, "calls": {}}
     for path in sorted(folder.glob("*.safetensors")):
         tok = nlp.load_tokenizer(path)
         report["results"][path.stem] = results_of(tok, folder)
         report["calls"][path.stem] = tok.describe()["calls"]
-    report["signatures"] = signatures()
+    report["types"] = {name: sorted(types) for name, types in Recorder.types_of.items()}
     print(json.dumps(report))
 
 
