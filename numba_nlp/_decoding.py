@@ -98,7 +98,13 @@ def _checked_ids(vocabulary: Vocabulary, ids: ArrayLike, row: int | None) -> NDA
         raise TypeError(f"ids{place} must be one-dimensional; decode_batch takes rows") from None
     if given.ndim != 1:
         raise TypeError(f"ids{place} must be one-dimensional, got {given.ndim} dimensions; decode_batch takes rows")
-    if given.size and given.dtype.kind not in "iu":
+    exact = None
+    if given.dtype.kind in "fO":
+        # numpy makes floats or objects of lists with whole numbers beyond 64 bits
+        exact = np.asarray(ids, object)
+        if all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in exact):
+            given = exact
+    if given.size and given.dtype.kind not in "iu" and given is not exact:
         raise TypeError(f"ids{place} must be whole numbers, got {given.dtype}")
     if given.dtype != np.int32:
         outside = (given < 0) | (given > np.iinfo(np.int32).max) if given.size else np.zeros(0, np.bool_)

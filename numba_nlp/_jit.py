@@ -224,7 +224,7 @@ class _Cache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception as error:
+        except Exception as error:  # damaged content may fail in any way
             self._warn("read", error)
             return None
 

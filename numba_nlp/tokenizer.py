@@ -523,7 +523,7 @@ def load_tokenizer(
     VocabularyFormatError, SourceFormatError, UnsupportedFeatureError
         The file is damaged, breaks its format, or asks for what cannot be reproduced exactly.
     OSError
-        The file cannot be read.
+        A compiled file cannot be read.
 
     Examples
     --------
