@@ -178,7 +178,7 @@ class Encoder:
 
     def _encode_block(
         self,
-        data: NDArray[np.uint8],
+        data: NDArray[np.uint8] | None,
         starts: NDArray[np.int64],
         ends: NDArray[np.int64],
         fixed: NDArray[np.int32],
@@ -215,7 +215,7 @@ class Encoder:
     def _call(
         self,
         context: _Context,
-        data: NDArray[np.uint8],
+        data: NDArray[np.uint8] | None,
         starts: NDArray[np.int64],
         ends: NDArray[np.int64],
         fixed: NDArray[np.int32],
@@ -231,8 +231,10 @@ class Encoder:
                     offsets, out,
                 )
             )  # fmt: skip
+        # an empty array at address 0 makes positions addresses
+        data_address, data_size = (0, 0) if data is None else (data.ctypes.data, data.size)
         return context.control.call_rows(  # type: ignore[no-any-return]
-            context.control.address, data.ctypes.data, data.size, starts.ctypes.data, ends.ctypes.data,
+            context.control.address, data_address, data_size, starts.ctypes.data, ends.ctypes.data,
             fixed.ctypes.data, fixed.size, first, starts.size, ids.ctypes.data, offsets.ctypes.data, out,
         )  # fmt: skip
 
@@ -265,8 +267,7 @@ class Encoder:
         -------
         Encoded
         """
-        n_rows = starts.size
-        first_of_row = np.arange(n_rows + 1) if segments is None else segments.first_of_row
+        first_of_row = None if segments is None else segments.first_of_row
         source, source_starts, source_ends, fixed = data, starts, ends, _NO_IDS
         if segments is not None:
             source_starts, source_ends, fixed = segments.starts, segments.ends, segments.fixed
@@ -276,44 +277,47 @@ class Encoder:
             source_starts, source_ends, fixed, first_piece = _cut(
                 self._splitter, source, source_starts, source_ends, fixed
             )
-            first_of_row = first_piece[first_of_row]
+            first_of_row = first_piece if first_of_row is None else first_piece[first_of_row]
 
-        bounds = _row_blocks(starts, ends, num_threads)
-        executor = ThreadPoolExecutor(num_threads) if len(bounds) > 2 else None
-        run: Callable[..., Any] = map if executor is None else executor.map
-        blocks = list(pairwise(bounds))
+        def encode_rows(first: int, last: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+            if first_of_row is None:
+                return self._encode_block(source, source_starts[first:last], source_ends[first:last], fixed)
+            bounds = first_of_row[first : last + 1]
+            part = slice(bounds[0], bounds[-1])
+            part_fixed = fixed[part] if fixed.size else fixed
+            ids, offsets = self._encode_block(source, source_starts[part], source_ends[part], part_fixed)
+            return ids, offsets[bounds - bounds[0]]
 
-        def encode_rows(block: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-            first, last = first_of_row[block[0]], first_of_row[block[1]]
-            part_fixed = fixed[first:last] if fixed.size else fixed
-            return self._encode_block(source, source_starts[first:last], source_ends[first:last], part_fixed)
+        def spans_of_rows(
+            first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]
+        ) -> None:
+            self._fill_spans(
+                data, starts[first:last], ends[first:last], segments, first, last, ids, offsets, unit, *spans
+            )
 
-        try:
-            parts = list(run(encode_rows, blocks))
-            places = np.concatenate(([0], np.cumsum([part[0].size for part in parts])))
-            total = int(places[-1])
-            values = parts[0][0] if len(parts) == 1 else np.empty(total, np.int32)
-            offsets = np.zeros(n_rows + 1, np.int64)
-            span_starts = np.empty(total, np.int64) if unit is not None else None
-            span_ends = np.empty(total, np.int64) if unit is not None else None
+        return _in_blocks(starts, ends, num_threads, encode_rows, None if unit is None else spans_of_rows)
 
-            def finish(number: int) -> None:
-                (first, last), (ids, segment_offsets), place = blocks[number], parts[number], places[number]
-                row_offsets = segment_offsets[first_of_row[first : last + 1] - first_of_row[first]]
-                if len(parts) > 1:
-                    values[place : place + ids.size] = ids
-                offsets[first + 1 : last + 1] = row_offsets[1:] + place
-                if span_starts is not None and span_ends is not None:
-                    self._fill_spans(
-                        data, starts[first:last], ends[first:last], segments, first, last, ids, row_offsets, unit,
-                        span_starts[place : place + ids.size], span_ends[place : place + ids.size],
-                    )  # fmt: skip
+    def encode_strings(self, items: tuple[Any, ...], watched: bytes, num_threads: int) -> Encoded | None:
+        """Encode ``str`` objects where they lie, each as one text, or return None for the general way to decide.
 
-            list(run(finish, range(len(parts))))
-        finally:
-            if executor is not None:
-                executor.shutdown()
-        return Encoded(values, offsets, span_starts, span_ends)
+        Parameters
+        ----------
+        items : tuple
+        watched : bytes
+            Bytes that a special token may start with; a text that holds one is left to the general way.
+        num_threads : int
+        """
+        if not self.uses_fast_calls or self._splitter is not None or self._add_prefix_space or len(watched) > 4:
+            return None
+        places = _fastcall.locate_strings(items, watched)
+        if places is None:
+            return None
+        starts, ends = places
+
+        def encode_rows(first: int, last: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+            return self._encode_block(None, starts[first:last], ends[first:last], _NO_IDS)
+
+        return _in_blocks(starts, ends, num_threads, encode_rows, None)
 
     def _fill_spans(
         self,
@@ -343,6 +347,57 @@ class Encoder:
         if status < 0:
             problem = "an unknown id" if status == STATUS_UNKNOWN_ID else "ids that do not tile the text"
             raise RuntimeError(f"spans of row {first_row + where[0]}: {problem}; please report this with the text")
+
+
+def _in_blocks(
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    num_threads: int,
+    encode_rows: Callable[[int, int], tuple[NDArray[np.int32], NDArray[np.int64]]],
+    fill_spans_of: Callable[..., None] | None,
+) -> Encoded:
+    """Encode blocks of rows on threads and join what they give.
+
+    Parameters
+    ----------
+    starts, ends : int64[rows]
+        Byte range of each row.
+    num_threads : int
+    encode_rows : callable
+        ``(first row, last row) -> ids, offsets`` of a block.
+    fill_spans_of : callable or None
+        ``(first row, last row, ids, offsets, starts, ends)`` writes the spans of a block; None: no spans.
+    """
+    n_rows = starts.size
+    bounds = _row_blocks(starts, ends, num_threads)
+    if len(bounds) == 2 and fill_spans_of is None:
+        return Encoded(*encode_rows(0, n_rows), None, None)
+    blocks = list(pairwise(bounds))
+    executor = ThreadPoolExecutor(num_threads) if len(blocks) > 1 else None
+    run: Callable[..., Any] = map if executor is None else executor.map
+    try:
+        parts = list(run(lambda block: encode_rows(*block), blocks))
+        places = np.concatenate(([0], np.cumsum([part[0].size for part in parts])))
+        total = int(places[-1])
+        values = parts[0][0] if len(parts) == 1 else np.empty(total, np.int32)
+        offsets = np.zeros(n_rows + 1, np.int64)
+        span_starts = np.empty(total, np.int64) if fill_spans_of is not None else None
+        span_ends = np.empty(total, np.int64) if fill_spans_of is not None else None
+
+        def finish(number: int) -> None:
+            (first, last), (ids, block_offsets), place = blocks[number], parts[number], places[number]
+            if len(parts) > 1:
+                values[place : place + ids.size] = ids
+            offsets[first + 1 : last + 1] = block_offsets[1:] + place
+            if fill_spans_of is not None and span_starts is not None and span_ends is not None:
+                there = slice(place, place + ids.size)
+                fill_spans_of(first, last, ids, block_offsets, span_starts[there], span_ends[there])
+
+        list(run(finish, range(len(parts))))
+    finally:
+        if executor is not None:
+            executor.shutdown()
+    return Encoded(values, offsets, span_starts, span_ends)
 
 
 def _merges_are_ordered(vocabulary: Vocabulary) -> bool:

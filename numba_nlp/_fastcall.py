@@ -35,7 +35,7 @@ from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch
 from numba_nlp.kernels.tables.word_cache import WordCache
 from numba_nlp.kernels.words import VECTOR
 
-__all__ = ["AVAILABLE", "ROWS", "SINGLE_LIMIT", "ControlBlock", "encode_one", "gather_strings"]
+__all__ = ["AVAILABLE", "ROWS", "SINGLE_LIMIT", "ControlBlock", "encode_one", "gather_strings", "locate_strings"]
 
 #: Longest text, in UTF-8 bytes, that :func:`encode_one` takes.
 SINGLE_LIMIT = 1 << 14
@@ -424,6 +424,56 @@ def _copy(pointers, offsets, n, out):
         target = _array_at(out + ends[i], size, np.uint8)
         for k in range(size):
             target[k] = source[k]
+
+
+@python_function(types.int64(types.int64, _object, types.int64, types.int64, types.int64, types.int64, types.int64))
+def _locate(block, items, n, starts_address, ends_address, watched_address, n_watched):
+    """Address of each ``str`` of a tuple in UTF-8 and of its end; -1, or the first that has none or a watched byte."""
+    starts = _array_at(starts_address, n, np.int64)
+    ends = _array_at(ends_address, n, np.int64)
+    watched = _array_at(watched_address, n_watched, np.uint8)
+    for i in range(n):
+        item = _call2(_load(block + 8 * _TUPLE_ITEM), _object_address(items), i)
+        address = _call2(_load(block + 8 * _AS_UTF8), item, block + 8 * _SINGLE_SHAPE)
+        if address == 0:
+            _call1(_load(block + 8 * _CLEAR_ERROR), 0)
+            return i
+        size = _load(block + 8 * _SINGLE_SHAPE)
+        text = _array_at(address, size, np.uint8)
+        for w in range(n_watched):
+            wanted = watched[w]
+            found = np.uint8(0)
+            for k in range(size):
+                found |= np.uint8(text[k] == wanted)
+            if found != 0:
+                return i
+        starts[i] = address
+        ends[i] = address + size
+    return -1
+
+
+def locate_strings(items: tuple[Any, ...], watched: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Where CPython keeps the UTF-8 form of each ``str``, so that rows can be encoded without copying them.
+
+    Parameters
+    ----------
+    items : tuple
+        Must be kept alive as long as the addresses are used.
+    watched : bytes
+        A row with one of these bytes gives None.
+
+    Returns
+    -------
+    starts, ends : int64[rows], int64[rows], or None
+        Addresses. None when an item is no ``str``, is not valid Unicode, or holds a watched byte.
+    """
+    n = len(items)
+    starts, ends = np.empty(n, np.int64), np.empty(n, np.int64)
+    bytes_watched = np.frombuffer(watched + b"\0", np.uint8)
+    places = starts.ctypes.data, ends.ctypes.data, bytes_watched.ctypes.data
+    if _locate.call(_GATHER.ctypes.data, items, n, *places, len(watched)) >= 0:
+        return None
+    return starts, ends
 
 
 def gather_strings(items: tuple[Any, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64]] | None:

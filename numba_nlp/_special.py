@@ -66,6 +66,10 @@ class SpecialTokens:
         first[[content.encode()[0] for content in self.contents]] = 1
         return first
 
+    def watched(self, policy: str | frozenset[str]) -> bytes:
+        """The bytes that some token starts with, each once; none when the policy is ``"plain"``."""
+        return b"" if policy == "plain" else bytes(np.flatnonzero(self.first_bytes()).tolist())
+
     def check_policy(self, special: Any) -> str | frozenset[str]:
         """Refuse what is no policy.
 
