@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from numba_nlp.reference.segment.bpe import merge_bytes
+from numba_nlp.reference.segment.merge import merge_bytes
 
 
 def merge_alone(symbols: list[int], merges: Mapping[tuple[int, int], tuple[int, int]], enough: int) -> list[int]:
