@@ -209,7 +209,7 @@ else:
 
     @kernel
     def drop_lanes(keys, first, n, a, b, c):
-        """Set three keys to ``NO_KEY`` and give the smallest of the others."""
+        """Plain form of ``drop_lanes(keys, first, n, a, b, c)``."""
         best = NO_KEY
         for lane in range(FEW if n <= FEW else MANY):
             if lane in (a, b, c):
@@ -219,7 +219,7 @@ else:
 
     @kernel
     def put_lanes(keys, first, n, a, key_a, b, key_b):
-        """Write two keys; lanes outside are left out."""
+        """Plain form of ``put_lanes(keys, first, n, a, key_a, b, key_b)``; ``n`` is not needed."""
         if 0 <= a < MANY:
             keys[first + a] = key_a
         if 0 <= b < MANY:

@@ -108,9 +108,7 @@ def short(merges: Merges, data, start, n, lanes=None) -> list[int]:
 
 @kernel
 def _short(pair_merges, merge_table, merge_pairs, merge_symbols, unique, data, start, n, symbols, keys):
-    return merge_short(
-        pair_merges, merge_table, merge_pairs, merge_symbols, unique, data, start, n, symbols, keys
-    )
+    return merge_short(pair_merges, merge_table, merge_pairs, merge_symbols, unique, data, start, n, symbols, keys)
 
 
 def linked(symbols, following, n: int) -> list[int]:

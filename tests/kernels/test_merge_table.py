@@ -30,7 +30,9 @@ def make(pairs):
     return new_merge_table(lefts, rights)
 
 
-@given(pairs=st.lists(st.tuples(symbols, symbols), unique=True, max_size=300), others=st.lists(st.tuples(symbols, symbols)))
+@given(
+    pairs=st.lists(st.tuples(symbols, symbols), unique=True, max_size=300), others=st.lists(st.tuples(symbols, symbols))
+)
 def test_finds_what_was_entered_and_nothing_else(pairs, others):
     table, numbered = make(pairs)
     assert table.dtype == np.uint32

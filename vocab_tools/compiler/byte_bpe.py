@@ -65,7 +65,8 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
     SourceFormatError
         A piece longer than ``MAX_PIECE_BYTES``.
     UnsupportedFeatureError
-        More pieces than the merge table can number, merges made to defeat its hash, or a pattern that cannot be reproduced exactly.
+        More pieces than the merge table can number, merges made to defeat its hash, or a pattern that cannot be
+        reproduced exactly.
     """
     _check_sizes(description)
     model = _flatten([piece or b"" for piece in description.pieces])
