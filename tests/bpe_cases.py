@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +65,7 @@ class Rows(NamedTuple):
         return int((self.ends - self.starts).sum()) + len(self.texts) + 4
 
 
-@lru_cache(maxsize=None)
+@cache
 def case(number: int) -> Case:
     """One of ``N_CASES`` vocabularies.
 
