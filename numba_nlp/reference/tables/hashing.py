@@ -1,4 +1,4 @@
-"""Plain twins of ``kernels/tables/hashing.py``: Python's integers for the hash, dictionaries for the tables."""
+"""Plain twins of ``numba_nlp/kernels/tables/hashing.py``: Python's integers for hashes, dictionaries for tables."""
 
 from __future__ import annotations
 
