@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from numba_nlp.kernels.segment import derive
 from numba_nlp.kernels.tables.hashing import EMPTY, fill_merge_slots, find_merge
-from numba_nlp.reference.segment import bpe as bpe_twin
 from numba_nlp.reference.segment import derive as twin
+from numba_nlp.reference.segment import merge as merge_twin
 
 WORDS = st.text("abc", min_size=2, max_size=7).map(str.encode)
 
@@ -50,7 +50,7 @@ def test_merge_alone(pairs, symbols, enough):
     merges = {pair: (number, product) for number, (pair, product) in enumerate(pairs.items())}
     assert row[:n].tolist() == twin.merge_alone(symbols, merges, enough)
     if enough == 1:
-        assert row[:n].tolist() == bpe_twin.merge_bytes(bytes(symbols), merges)
+        assert row[:n].tolist() == merge_twin.merge_bytes(bytes(symbols), merges)
 
 
 @settings(deadline=None)
@@ -112,7 +112,7 @@ def test_count_unreached(words, data):
     assert unreached == np.count_nonzero(reached == 0)
     assert reached[:256].all()
     for word, flag in zip(words, reached[256:].tolist(), strict=True):
-        assert flag == (bpe_twin.merge_bytes(word, known) == [ranks[word]])
+        assert flag == (merge_twin.merge_bytes(word, known) == [ranks[word]])
 
 
 @pytest.mark.parametrize("symbol", [0, 1, 2**19, 2**20 - 2])

@@ -11,7 +11,7 @@ from typing import Any
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from numba_nlp.byte_alphabet import BYTE_CHARACTERS
-from numba_nlp.reference.segment.bpe import merge_bytes
+from numba_nlp.reference.segment.merge import merge_bytes
 
 #: The 256 bytes in the order in which GPT-2 numbers them.
 BYTES = {character: number for number, character in enumerate(sorted(BYTE_CHARACTERS))}
