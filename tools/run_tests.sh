@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# The tests in three passes, each with a kernel cache of its own (Numba's cache key ignores the compile flags):
+# The tests in passes, each with a kernel cache of its own (Numba's cache key ignores the compile flags):
 #   compiled   all tests
 #   plain      kernel tests with the JIT disabled, so that coverage sees the lines of the kernels
 #   bounds     kernel tests compiled with bounds checks
+#   portable   kernel tests compiled without intrinsics; like bounds without the checks, so not among the default ones
 #
-# Usage: tools/run_tests.sh [compiled] [plain] [bounds]      (default: all three)
-# Environment: PYTHON (default: python3). Arguments after -- go to pytest.
+# Usage: tools/run_tests.sh [compiled] [plain] [bounds] [portable]      (default: the first three)
+# Environment: PYTHON (default: python3); NUMBA_NLP_TEST_EXAMPLES, examples a property test tries (default: 100, of
+# which the pass without the JIT takes a quarter, for it is a hundred times slower). Arguments after -- go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,14 +30,18 @@ for pass in "${passes[@]}"; do
             "$python" -m pytest "$@"
             ;;
         plain)
-            NUMBA_DISABLE_JIT=1 "$python" -m pytest "${kernel_tests[@]}" \
+            NUMBA_NLP_TEST_EXAMPLES=$((${NUMBA_NLP_TEST_EXAMPLES:-100} / 4 + 1)) NUMBA_DISABLE_JIT=1 \
+                "$python" -m pytest "${kernel_tests[@]}" \
                 --cov --cov-report=term-missing --cov-fail-under=95 "$@"
             ;;
         bounds)
             NUMBA_BOUNDSCHECK=1 "$python" -m pytest "${kernel_tests[@]}" "$@"
             ;;
+        portable)
+            NUMBA_NLP_PLAIN=1 "$python" -m pytest "${kernel_tests[@]}" "$@"
+            ;;
         *)
-            echo "unknown pass '$pass'; choose from: compiled plain bounds" >&2
+            echo "unknown pass '$pass'; choose from: compiled plain bounds portable" >&2
             exit 2
             ;;
     esac
