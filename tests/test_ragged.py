@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numba_nlp.kernels.segment import assemble
 from numba_nlp.ragged import Ragged
-from numba_nlp.reference.segment import assemble as twins
 
 Rows = list[list[int]]
 some_rows = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=9), max_size=9)
@@ -182,48 +180,6 @@ def test_to_padded_of_missing_rows() -> None:
 def test_to_padded_refuses(arguments: dict[str, object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         ragged([[1]]).to_padded(**arguments)
-
-
-@given(some_rows, st.integers(0, 12), st.integers(0, 3), st.booleans(), st.booleans())
-def test_pad_rows_agrees_with_twin(rows: Rows, limit: int, more: int, pad_left: bool, keep_end: bool) -> None:
-    batch = ragged(rows, before=1)
-    values, offsets = batch.values, batch.offsets
-    values.flags.writeable = offsets.flags.writeable = False
-    results = []
-    for module in (assemble, twins):
-        ids, mask = (np.full((len(rows), limit + more), -9) for _ in range(2))
-        n_cut = module.pad_rows(values, offsets, 5, limit, pad_left, keep_end, ids, mask)
-        results.append((int(n_cut), ids.tolist(), mask.tolist()))
-    assert results[0] == results[1]
-
-
-@given(some_rows, st.data())
-def test_take_rows_agrees_with_twin(rows: Rows, data: st.DataObject) -> None:
-    batch = ragged(rows, before=1)
-    chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=9)) if rows else []
-    indices = np.array(chosen, np.int64)
-    out_offsets = np.cumsum([0, *(len(rows[i]) for i in chosen)], dtype=np.int64)
-    arrays = batch.values, batch.offsets, indices, out_offsets
-    for array in arrays:
-        array.flags.writeable = False
-    outs = [np.full(out_offsets[-1], -9, np.int32) for _ in range(2)]
-    assert assemble.take_rows(*arrays, outs[0]) == twins.take_rows(*arrays, outs[1])
-    assert outs[0].tolist() == outs[1].tolist()
-
-
-@given(st.lists(st.lists(st.integers(0, 65535), max_size=5), max_size=6), st.booleans())
-def test_join_rows_agrees_with_twin(rows: Rows, separate_first: bool) -> None:
-    batch = ragged(rows, before=1)
-    values, offsets = batch.values, batch.offsets
-    values.flags.writeable = offsets.flags.writeable = False
-    for kind in (np.uint16, np.uint32):
-        outs = [np.zeros(batch.n_values + len(rows), kind) for _ in range(2)]
-        lengths = [
-            int(module.join_rows(values, offsets, 3, separate_first, out))
-            for module, out in zip((assemble, twins), outs, strict=True)
-        ]
-        assert lengths[0] == lengths[1]
-        assert outs[0].tolist() == outs[1].tolist()
 
 
 # --- other libraries -------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""TextRows: every way in and out, against Python's codecs and pyarrow; the kernels against their twins."""
+"""TextRows: every way in and out, against Python's codecs and pyarrow."""
 
 from __future__ import annotations
 
@@ -12,127 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numba_nlp.errors import InvalidTextError, MissingRowError
-from numba_nlp.kernels.tables import rows as row_kernels
-from numba_nlp.kernels.tables import utf8
-from numba_nlp.reference.tables import rows as row_twins
-from numba_nlp.reference.tables import utf8 as utf8_twins
 from numba_nlp.text_rows import TextRows
+from tests.byte_texts import bytes_array, nearly_utf8
 from tests.shared_data import shared
 
 TEXTS = ["To be,", "", "or not: é ∀ 𝔸", "naïve\n", "日本語" * 20, "x" * 100]
 
-# Bytes that are UTF-8 here and there: whole characters, pieces of them, and any bytes between.
-_pieces = st.one_of(
-    st.text(min_size=1, max_size=12).map(str.encode),
-    st.binary(max_size=4),
-    st.sampled_from([b"\xed\xa0\x80", b"\xed\xb0\x80", b"\xc0\x80", b"\xe0\x80\x80", b"\xf0\x8f\xbf\xbf"]),
-    st.sampled_from([b"\xf4\x8f\xbf\xbf", b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xe2\x82", b"\xf0\x9f\x98"]),
-    st.integers(0, 70).map(lambda n: b"a" * n),
-)
-nearly_utf8 = st.lists(_pieces, max_size=8).map(b"".join)
 any_str = st.text(st.characters(exclude_categories=[]), max_size=12)  # surrogates too
 
 
-def bytes_array(data: bytes) -> np.ndarray:
-    return np.frombuffer(data, np.uint8)
-
-
-# --- validation ------------------------------------------------------------------------------------------------
-
-
-@given(nearly_utf8, st.integers(0, 5), st.integers(0, 5))
-def test_validate_utf8_agrees_with_twin(data: bytes, skip: int, leave: int) -> None:
-    start = min(skip, len(data))
-    stop = max(start, len(data) - leave)
-    array = bytes_array(data)
-    assert utf8.validate_utf8(array, start, stop) == utf8_twins.validate_utf8(array, start, stop)
-
-
-def test_validate_utf8_on_every_lead_and_second_byte() -> None:
-    for lead in range(256):
-        for second in range(256):
-            for rest in (b"", b"\x80", b"\x80\x80", b"\xbf\xbfa"):
-                data = b"a" + bytes([lead, second]) + rest
-                array = bytes_array(data)
-                assert utf8.validate_utf8(array, 0, len(data)) == utf8_twins.validate_utf8(array, 0, len(data)), data
-
-
-@pytest.mark.slow
-def test_every_code_point_is_valid_except_surrogates() -> None:
-    text = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF)
-    data = bytes_array(text.encode())
-    assert utf8.validate_utf8(data, 0, data.size) == -1
-    for code_point in range(0xD800, 0xE000, 17):
-        data = bytes_array(chr(code_point).encode("utf-8", "surrogatepass"))
-        assert utf8.validate_utf8(data, 0, data.size) == 0
-
-
-def test_bad_byte_is_found_at_every_place() -> None:
-    for n in range(1, 80):
-        for at in range(n):
-            data = bytearray(b"a" * n)
-            data[at] = 0x80
-            assert utf8.validate_utf8(bytes_array(bytes(data)), 0, n) == at
-
-
-@given(nearly_utf8, st.data())
-def test_sequence_length_agrees_with_twin(data: bytes, draw: st.DataObject) -> None:
-    if not data:
-        return
-    position = draw.draw(st.integers(0, len(data) - 1))
-    if data[position] < 0x80:
-        return
-    array = bytes_array(data)
-    expected = utf8_twins.sequence_length(array, position, len(data))
-    assert utf8.sequence_length(array, position, len(data)) == expected
-
-
-@given(st.lists(nearly_utf8, max_size=6), st.integers(0, 3))
-def test_validate_rows_agrees_with_twin(rows: list[bytes], first: int) -> None:
-    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    offsets.flags.writeable = False
-    results = []
-    for module in (utf8, utf8_twins):
-        bad = np.zeros(1, np.int64)
-        row = module.validate_rows(bytes_array(b"".join(rows)), offsets[:-1], offsets[1:], first, bad)
-        results.append((int(row), int(bad[0])))
-    assert results[0] == results[1]
-
-
-# --- lines and copies ------------------------------------------------------------------------------------------
-
-lines_data = st.lists(
-    st.one_of(st.binary(max_size=20), st.sampled_from([b"\n", b"\r\n", b"\r", b"\n\n", b"\r\r\n"])), max_size=20
-).map(b"".join)
-
-
-@given(lines_data, st.booleans())
-def test_find_lines_agrees_with_twin(data: bytes, strip: bool) -> None:
-    array = bytes_array(data)
-    n = row_kernels.count_lines(array)
-    assert n == row_twins.count_lines(array)
-    results = []
-    for module in (row_kernels, row_twins):
-        offsets, ends = np.full(n + 1, -1), np.full(n, -1)
-        assert module.find_lines(array, strip, offsets, ends) == n
-        results.append((offsets.tolist(), ends.tolist()))
-    assert results[0] == results[1]
-
-
-@given(st.lists(st.tuples(st.binary(max_size=9), st.integers(0, 9)), max_size=9))
-def test_copy_rows_agrees_with_twin(rows: list[tuple[bytes, int]]) -> None:
-    data = bytes_array(b"".join(row for row, _ in rows))
-    bounds = np.cumsum([0, *(len(row) for row, _ in rows)], dtype=np.int64)
-    ends = np.array([bounds[i] + min(cut, len(row)) for i, (row, cut) in enumerate(rows)], np.int64)
-    starts = bounds[:-1]
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(ends - starts, out=offsets[1:])
-    for array in (starts, ends, offsets):
-        array.flags.writeable = False
-    outs = [np.zeros(offsets[-1], np.uint8) for _ in range(2)]
-    assert row_kernels.copy_rows(data, starts, ends, offsets, outs[0]) == len(rows)
-    assert row_twins.copy_rows(data, starts, ends, offsets, outs[1]) == len(rows)
-    assert outs[0].tobytes() == outs[1].tobytes()
+# --- lines ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

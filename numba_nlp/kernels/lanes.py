@@ -209,7 +209,10 @@ else:
 
     @kernel
     def drop_lanes(keys, first, n, a, b, c):
-        """Plain form of ``drop_lanes(keys, first, n, a, b, c)``."""
+        """Set the keys of lanes ``a``, ``b``, ``c`` to ``NO_KEY`` and give the smallest of the others.
+
+        Lane 0 is ``keys[first]``; 16 lanes are looked at when ``n <= 16``, else 64.
+        """
         best = NO_KEY
         for lane in range(FEW if n <= FEW else MANY):
             if lane in (a, b, c):
@@ -219,7 +222,10 @@ else:
 
     @kernel
     def put_lanes(keys, first, n, a, key_a, b, key_b):
-        """Plain form of ``put_lanes(keys, first, n, a, key_a, b, key_b)``; ``n`` is not needed."""
+        """Write ``key_a`` to lane ``a`` and ``key_b`` to lane ``b``; lanes outside are left out.
+
+        Lane 0 is ``keys[first]``; ``n`` lanes are in use, and the others may be written too.
+        """
         if 0 <= a < MANY:
             keys[first + a] = key_a
         if 0 <= b < MANY:

@@ -1,8 +1,8 @@
 """64-bit words: unaligned loads and stores, wrapping arithmetic, bit counts, prefetch, 64-byte window masks.
 
 Everything that needs an LLVM intrinsic lives in this file and in ``lanes.py``, each beside a plain form with the same
-result. The plain forms serve when the JIT is disabled (Python integers do not wrap, numpy scalars warn), under ``NUMBA_BOUNDSCHECK=1``
-(raw loads would escape the check) and when ``NUMBA_NLP_PLAIN=1`` asks for them.
+result. The plain forms serve when the JIT is disabled (Python integers do not wrap, numpy scalars warn), under
+``NUMBA_BOUNDSCHECK=1`` (raw loads would escape the check) and when ``NUMBA_NLP_PLAIN=1`` asks for them.
 
 Twin: ``numba_nlp.reference.words``.
 """
@@ -344,7 +344,7 @@ else:
 
     @kernel
     def raw_store64(ids, position, word):
-        """Write a uint64 over elements ``position`` and ``position + 1`` of an int32 array; both halves < 2^31."""
+        """Write the halves of ``word`` (uint64), both below 2^31, to ``ids[position:position + 2]`` (int32)."""
         ids[position] = np.int32(word & np.uint64(0xFFFFFFFF))
         ids[position + 1] = np.int32(shift_right(word, 32))
 

@@ -256,6 +256,7 @@ def test_texts_at_the_end_of_memory(name):
                 assert spans_of(WINDOWS[name], data, 0, data.size) == expected(name, encoded, 0, data.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WINDOWS)
 @pytest.mark.parametrize("file", ["hamlet.txt", "udhr_all_languages.txt", "blns.json", "english_16mb.txt"])
 def test_real_text_in_rows_and_whole(name, file):

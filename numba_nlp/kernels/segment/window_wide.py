@@ -78,12 +78,12 @@ else:
 
     @inlined
     def sure_letters(data, position):
-        """None: the plain form leaves all to the class tables."""
+        """None of ``data`` at ``position``: the plain form leaves all to the class tables."""
         return ZERO
 
     @inlined
     def sure_cases(data, position):
-        """None: the plain form leaves all to the class tables."""
+        """None of ``data`` at ``position``: the plain form leaves all to the class tables."""
         return ZERO, ZERO, ZERO
 
 
