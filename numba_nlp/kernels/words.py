@@ -327,7 +327,7 @@ if VECTOR:
         return types.uint32(keys, types.int64), codegen
 
 else:
-    if not config.DISABLE_JIT:
+    if not config.DISABLE_JIT:  # pragma: no cover - compiled only, the form without the JIT stands above
 
         @kernel
         def load_word(data, position, n):

@@ -290,6 +290,7 @@ def test_too_short_lists_say_how_long_they_must_be(capacity):
     assert long(merges, b"ab" * 50, True, 1) == -100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2/tokenizer.json", "tiktoken/cl100k_base.tiktoken"])
 def test_real_vocabularies(name):
     vocab_tools = pytest.importorskip("vocab_tools")
