@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numba_nlp.kernels.segment.bpe import run_key
 from numba_nlp.kernels.segment.bpe_memory import key_masks
 from numba_nlp.kernels.tables import word_cache as kernels
 from numba_nlp.kernels.tables.hashing import hash_bytes
@@ -236,24 +235,12 @@ def test_pieces_that_differ_in_length_or_in_one_byte_only():
 
 def test_a_key_is_what_the_masks_make_of_sixteen_bytes():
     cache = new_cache(4, 1, 64)
-    masks = key_masks().reshape(-1, 3)
+    masks = key_masks().reshape(-1, 4)
     around = np.frombuffer(b"\xff" * 16, "<u8")
     for n in range(1, SHORT_LIMIT + 1):
         key = key_of(cache, b"\xff" * n)
-        assert around[0] & masks[n, 0] == key.low
-        assert around[1] & masks[n, 1] | masks[n, 2] == key.high
-
-
-@pytest.mark.parametrize("n", [16, 17, 23, 24, 255, 256])
-def test_runs_of_one_byte_have_a_key_of_their_length(n):
-    none = np.uint64(2**64 - 1)
-    data = np.frombuffer(b" " * n + b"x", np.uint8)
-    assert run_key(data, 0, n, none) == (np.uint64(n << 56) if n < 256 else none)
-    assert run_key(data, 1, n, none) == none
-    for other in (0, 8, n - 1):
-        broken = data.copy()
-        broken[other] = 9
-        assert run_key(broken, 0, n, none) == none
+        assert around[0] & masks[n, 0] | masks[n, 1] == key.low
+        assert around[1] & masks[n, 2] | masks[n, 3] == key.high
 
 
 def test_a_full_arena_of_ids_wipes_everything():

@@ -46,7 +46,6 @@ from numba_nlp.kernels.words import (
     prefetch,
     raw_load64,
     raw_store64,
-    shift_left,
     shift_right,
     trailing_zeros,
     unlikely,
@@ -146,32 +145,6 @@ def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, f
 
 
 @inlined
-def run_key(data, start, n, none):
-    """High word of the key of a pre-token of more than ``SHORT_LIMIT`` bytes.
-
-    Parameters
-    ----------
-    data : uint8[m]
-    start, n : int64
-        The pre-token.
-    none : uint64
-        What no key equals.
-
-    Returns
-    -------
-    uint64
-        ``n << 56`` for a run of up to 255 equal bytes, which together with eight of these bytes as the low word says
-        all there is to say (indentation is most of the long pre-tokens of source code); else ``none``.
-    """
-    if n > 255:
-        return none
-    for i in range(start + 1, start + n):
-        if data[i] != data[start]:
-            return none
-    return shift_left(np.uint64(n), 56)
-
-
-@inlined
 def make_keys(cache, data, n, scratch):
     """Key and home entry of ``n`` spans, with a prefetch of the entry.
 
@@ -194,14 +167,9 @@ def make_keys(cache, data, n, scratch):
         safe -= 1
     for i in range(safe):
         start = peek(starts, i)
-        length = peek(ends, i) - start
-        if unlikely(length > SHORT_LIMIT):
-            low = raw_load64(data, start)
-            high = run_key(data, start, length, ALL_ONES)
-        else:
-            row = 3 * length
-            low = raw_load64(data, start) & peek(masks, row)
-            high = (raw_load64(data, start + 8) & peek(masks, row + 1)) | peek(masks, row + 2)
+        row = 4 * min(peek(ends, i) - start, SHORT_LIMIT + 1)
+        low = (raw_load64(data, start) & peek(masks, row)) | peek(masks, row + 1)
+        high = (raw_load64(data, start + 8) & peek(masks, row + 2)) | peek(masks, row + 3)
         home = home_of(low, high, shift)
         prefetch(entries, 4 * home)
         poke(lows, i, low)
@@ -210,11 +178,12 @@ def make_keys(cache, data, n, scratch):
     for i in range(safe, n):
         start = starts[i]
         length = ends[i] - start
-        low = load_word(data, start, min(length, 8))
-        if length > SHORT_LIMIT:
-            high = run_key(data, start, length, ALL_ONES)
-        else:
-            high = load_word(data, start + 8, max(length - 8, 0)) | shift_left(np.uint64(length), 56)
+        row = 4 * min(length, SHORT_LIMIT + 1)
+        low = masks[row + 1]
+        high = masks[row + 3]
+        if length <= SHORT_LIMIT:
+            low |= load_word(data, start, min(length, 8))
+            high |= load_word(data, start + 8, max(length - 8, 0))
         lows[i] = low
         highs[i] = high
         homes[i] = home_of(low, high, shift)

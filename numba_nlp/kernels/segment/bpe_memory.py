@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from numba_nlp.kernels.segment.merge import new_lanes
 from numba_nlp.kernels.segment.merge_long import pending_words
 from numba_nlp.kernels.tables.word_cache import SHORT_LIMIT
+from numba_nlp.kernels.words import ALL_ONES
 
 #: Spans that are worked through together.
 BLOCK = 128
@@ -42,7 +43,7 @@ class Scratch(NamedTuple):
     high: Any  # uint64[BLOCK + SLACK]
     homes: Any  # int64[BLOCK + SLACK]
     emitted: Any  # int64[BLOCK + SLACK]
-    masks: Any  # uint64[3 * 16], see key_masks
+    masks: Any  # uint64[4 * 17], see key_masks
     progress: Any  # int64[3]: row to go on with, and where its ids start, when the capacity is too small; for callers
     symbols: Any  # int32[384], see new_lanes
     keys: Any  # uint32[64]
@@ -58,12 +59,15 @@ class Scratch(NamedTuple):
 
 
 def key_masks() -> NDArray[np.uint64]:
-    """For each length 0 to 15: mask of the low word, mask of the high word, and the length in its top byte."""
-    masks = np.zeros((SHORT_LIMIT + 1, 3), np.uint64)
+    """For each length 0 to 16: and-mask and or-mask of the low word, and-mask and or-mask of the high word."""
+    masks = np.zeros((SHORT_LIMIT + 2, 4), np.uint64)
     for length in range(1, SHORT_LIMIT + 1):
         masks[length, 0] = (1 << 8 * min(length, 8)) - 1
-        masks[length, 1] = (1 << 8 * max(length - 8, 0)) - 1
-        masks[length, 2] = length << 56
+        masks[length, 2] = (1 << 8 * max(length - 8, 0)) - 1
+        masks[length, 3] = length << 56
+    # longer pre-tokens: bytes that no UTF-8 text holds, equal to no key
+    masks[SHORT_LIMIT + 1, 1] = ALL_ONES
+    masks[SHORT_LIMIT + 1, 3] = ALL_ONES
     return masks.reshape(-1)
 
 

@@ -1,9 +1,8 @@
 """The word cache: results of earlier pre-tokens in flat arrays, exact by full key comparison.
 
 Short table
-    Pre-tokens of 1 to 15 bytes, and runs of up to 255 equal bytes. An entry is four words,
-    ``[low, high, first, second]``. ``low`` holds bytes 0-7, ``high`` bytes 8-14 and the length in its top byte (0 =
-    empty entry); of a run of more than 15 bytes, ``low`` holds eight and ``high`` the length alone. ``first`` and
+    Pre-tokens of 1 to 15 bytes. An entry is four words, ``[low, high, first, second]``. ``low`` holds bytes 0-7,
+    ``high`` bytes 8-14 and the length in its top byte (0 = empty entry). ``first`` and
     ``second`` hold up to four ids of 32 bits; the number of ids is in the top four bits of ``first``. Of 5 to 15 ids,
     ``first`` holds the place in the id arena. The hash names an entry, its *home*; the four entries
     ``home ^ 0..3`` are a group, and a pre-token lies in its group: at home, or where there was room when it came. The
