@@ -29,9 +29,9 @@ from numba_nlp.kernels.tables.word_cache import (
     LONG_LIMIT,
     MISSES,
     SHORT_LIMIT,
+    bring_home,
     copy_ids,
     find_long,
-    find_near,
     grow_if_full,
     home_of,
     keep_long,
@@ -97,7 +97,7 @@ def merge_piece(tables, data, start, n, scratch, ids, first):
 
 @inlined
 def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, first):
-    """Ids of one pre-token that is neither at its home in the short table nor next to it.
+    """Ids of one pre-token that is not at its home in the short table.
 
     Parameters
     ----------
@@ -120,10 +120,8 @@ def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, f
     """
     code = ZERO
     keyed = high != ALL_ONES
-    if keyed:
-        place = find_near(cache, low, high, home)
-        if place >= 0:
-            return copy_ids(cache, place, ids, first)
+    if keyed and bring_home(cache, low, high, home):
+        return copy_ids(cache, home, ids, first)
     if SHORT_LIMIT < n <= LONG_LIMIT:
         code = hash_bytes(data, start, start + n)
         at = find_long(cache, code, data, start, n)
@@ -191,7 +189,7 @@ def make_keys(cache, data, n, scratch):
 
 @inlined
 def emit_hits(cache, first_span, n, scratch, ids, out):
-    """Ids of spans as long as each is found at its home or next to it.
+    """Ids of spans as long as each is found at its home.
 
     Parameters
     ----------
@@ -207,20 +205,15 @@ def emit_hits(cache, first_span, n, scratch, ids, out):
     Returns
     -------
     span, out : int64, int64
-        The first span that is neither at home nor next to it (``n`` when there is none), and the place after the last
-        id.
+        The first span that is not at home (``n`` when all are), and the place after the last id.
     """
     entries = cache.entries
     lows, highs, homes, emitted = scratch.low, scratch.high, scratch.homes, scratch.emitted
     for i in range(first_span, n):
         poke(emitted, i, out)
         at = 4 * peek(homes, i)
-        low = peek(lows, i)
-        high = peek(highs, i)
-        if unlikely((peek(entries, at) ^ low) | (peek(entries, at + 1) ^ high) != ZERO):
-            at ^= 4  # the neighbour in the same cache line
-            if (peek(entries, at) ^ low) | (peek(entries, at + 1) ^ high) != ZERO:
-                return i, out
+        if unlikely((peek(entries, at) ^ peek(lows, i)) | (peek(entries, at + 1) ^ peek(highs, i)) != ZERO):
+            return i, out
         first = peek(entries, at + 2)
         count = np.int64(shift_right(first, 60))
         if count <= 4:

@@ -5,9 +5,8 @@ Short table
     ``high`` bytes 8-14 and the length in its top byte (0 = empty entry). ``first`` and
     ``second`` hold up to four ids of 32 bits; the number of ids is in the top four bits of ``first``. Of 5 to 15 ids,
     ``first`` holds the place in the id arena. The hash names an entry, its *home*; the four entries
-    ``home ^ 0..3`` are a group, and a pre-token lies in its group: at home, or where there was room when it came. The
-    hot path looks at home and at ``home ^ 1``, in the same cache line; what lies farther is brought there when it is
-    met. What came first stays at home: frequent pre-tokens come early.
+    ``home ^ 0..3`` are a group, and a pre-token may lie anywhere in its group. The hot path looks at the home only;
+    the slow path looks at the other three and brings what it finds back home, so what is used often is found at once.
 Long table
     Longer pre-tokens, up to ``LONG_LIMIT`` bytes: four words an entry, ``[hash, place of the bytes << 32 | length,
     place of the ids << 32 | number of ids, unused]``, two entries a set; bytes and ids lie in the arenas.
@@ -17,8 +16,7 @@ A full arena wipes both tables: the memory of a cache is bounded, and one cache 
 Twin: ``numba_nlp.reference.tables.word_cache``.
 
 What was measured on the way (GPT-2, 17 MB of English lines, one thread, same machine): sets of two entries compared
-without branches 373 MB/s; the same with displaced entries brought back 473 MB/s; one home entry a look-up 530 MB/s.
-Bringing every displaced entry home made two words of one home push each other out (2.5 % of look-ups in source code).
+without branches 373 MB/s; bringing guests home 473 MB/s; one home entry a lookup as here 530 MB/s.
 """
 
 from __future__ import annotations
@@ -116,19 +114,22 @@ def home_of(low, high, shift):
 
 @kernel
 def _put(entries, home, low, high, first, second):
-    """Enter at the first free place of the group, nearest to home; a full group gives up the entry next to home.
+    """Enter at home; what is there moves to a free entry of the group, or takes the place of another one.
 
     Returns 1 when the group has an entry more than before, else 0.
     """
     at = 4 * home
-    added = np.int64(0)
-    for step in range(4):
-        at = 4 * (home ^ step)
-        if entries[at + 1] == np.uint64(0):
-            added = np.int64(1)
-            break
-    if added == 0:
-        at = 4 * (home ^ 1)
+    if entries[at + 1] != np.uint64(0):
+        other = np.int64(0)
+        for step in range(1, 4):
+            other = 4 * (home ^ step)
+            if entries[other + 1] == np.uint64(0):
+                break
+        added = np.int64(entries[other + 1] == np.uint64(0))
+        for word in range(4):
+            entries[other + word] = entries[at + word]
+    else:
+        added = np.int64(1)
     entries[at] = low
     entries[at + 1] = high
     entries[at + 2] = first
@@ -152,7 +153,7 @@ def grow_if_full(cache):
     Notes
     -----
     A home is the top bits of its key's hash, so the entries of group ``g`` go to groups ``2 g`` and ``2 g + 1``, and
-    working from the last group down needs no second table. Entries that were at home go first, so they stay there.
+    working from the last group down needs no second table.
     """
     bits = cache.fill[BITS]
     if 4 * cache.fill[FILLED] <= (1 << bits) or (8 << bits) > cache.entries.size:
@@ -167,27 +168,21 @@ def grow_if_full(cache):
         low3, high3, first3, second3 = entries[at + 12], entries[at + 13], entries[at + 14], entries[at + 15]
         for word in range(32):
             entries[32 * group + word] = np.uint64(0)
-        for away in range(2):
-            _put_again(entries, 4 * group, away, shift, low0, high0, first0, second0)
-            _put_again(entries, 4 * group + 1, away, shift, low1, high1, first1, second1)
-            _put_again(entries, 4 * group + 2, away, shift, low2, high2, first2, second2)
-            _put_again(entries, 4 * group + 3, away, shift, low3, high3, first3, second3)
+        if high0 != np.uint64(0):
+            _put(entries, home_of(low0, high0, shift), low0, high0, first0, second0)
+        if high1 != np.uint64(0):
+            _put(entries, home_of(low1, high1, shift), low1, high1, first1, second1)
+        if high2 != np.uint64(0):
+            _put(entries, home_of(low2, high2, shift), low2, high2, first2, second2)
+        if high3 != np.uint64(0):
+            _put(entries, home_of(low3, high3, shift), low3, high3, first3, second3)
     cache.fill[BITS] = bits + 1
     return 0
 
 
 @kernel
-def _put_again(entries, place, away, shift, low, high, first, second):
-    """Enter what was at ``place`` of the smaller table: with ``away`` 0 if that was its home, with 1 if it was not."""
-    if high != np.uint64(0):
-        home = home_of(low, high, shift)
-        if (home >> 1 != place) == (away != 0):
-            _put(entries, home, low, high, first, second)
-
-
-@kernel
-def find_near(cache, low, high, home):
-    """Look for a key in its group; one that is far from home changes places with the entry next to home.
+def bring_home(cache, low, high, home):
+    """Look for a key in the other entries of its group and swap it with what is at home.
 
     Parameters
     ----------
@@ -197,32 +192,30 @@ def find_near(cache, low, high, home):
 
     Returns
     -------
-    int64
-        The entry that holds the key now, ``home`` or ``home ^ 1``; -1 when the group does not have it.
+    bool
+        Whether the key is at home now.
     """
     entries = cache.entries
+    at = 4 * home
     for step in range(4):
-        place = home ^ step
-        if entries[4 * place] == low and entries[4 * place + 1] == high:
-            if step < 2:
-                return place
-            near = home ^ 1
+        other = 4 * (home ^ step)
+        if entries[other] == low and entries[other + 1] == high:
             for word in range(4):
-                kept = entries[4 * near + word]
-                entries[4 * near + word] = entries[4 * place + word]
-                entries[4 * place + word] = kept
-            return near
-    return np.int64(-1)
+                kept = entries[at + word]
+                entries[at + word] = entries[other + word]
+                entries[other + word] = kept
+            return True
+    return False
 
 
 @kernel
-def copy_ids(cache, place, ids, out):
+def copy_ids(cache, home, ids, out):
     """Write the ids of an entry of the short table.
 
     Parameters
     ----------
     cache : WordCache
-    place : int64
+    home : int64
         Number of the entry.
     ids : int32[k]
         Written from ``out`` on.
@@ -233,11 +226,11 @@ def copy_ids(cache, place, ids, out):
     int64
         Number of ids.
     """
-    first = cache.entries[4 * place + 2]
+    first = cache.entries[4 * home + 2]
     count = np.int64(shift_right(first, 60))
     first &= ID_BITS
     if count <= 4:
-        second = cache.entries[4 * place + 3]
+        second = cache.entries[4 * home + 3]
         for k in range(count):
             word = first if k < 2 else second
             ids[out + k] = np.int32(np.int64(shift_right(word, 32 * (k & 1)) & np.uint64(0xFFFFFFFF)))
@@ -266,7 +259,7 @@ def wipe(cache):
 
 @kernel
 def keep_short(cache, low, high, home, ids, out, n):
-    """Enter the ids of a short pre-token that its group does not hold (:func:`find_near` gave -1).
+    """Enter the ids of a short pre-token.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def keep_short(cache: WordCache, piece: bytes, ids: Sequence[int]) -> int:
     return 0
 
 
-def find_near(cache: WordCache, piece: bytes) -> bool:
+def bring_home(cache: WordCache, piece: bytes) -> bool:
     """Whether a short pre-token is known."""
     return piece in cache
 
