@@ -6,7 +6,7 @@ ten times what encoding a short sentence takes. Here
 * the arrays of a tokenizer are reached through one *control block*, an int64 array of addresses and lengths;
 * :data:`ROWS` encodes rows with the GIL released, called through ``ctypes`` with that block;
 * :func:`encode_one` takes a ``str`` object and gives back a numpy array, made by numpy's own C function;
-* a pre-token that is not in the cache is encoded by :func:`encode_unseen`, which is compiled once and called through
+* a pre-token that is not in the cache is encoded by :data:`encode_unseen_at`, which is compiled once and called through
   its address by the row encoders of all patterns: the hot loops stay small, and nothing is compiled twice.
 
 Everything here has a plain way beside it (``numba_nlp/_encoder.py``) with the same results; ``AVAILABLE`` says
@@ -30,7 +30,7 @@ from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
 
 from numba_nlp._jit import inlined, native, python_function
-from numba_nlp.kernels.segment.bpe import FILLS, encode_piece, rows_function
+from numba_nlp.kernels.segment.bpe import FILLS, encode_unseen, rows_function
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch
 from numba_nlp.kernels.tables.word_cache import WordCache
 from numba_nlp.kernels.words import VECTOR
@@ -92,7 +92,7 @@ class ControlBlock:
         single_places = np.zeros(4, np.int64)
         numpy_functions = _numpy_functions()
         block[_ENCODE_ROWS] = ROWS[pattern].address
-        block[_ENCODE_UNSEEN] = encode_unseen.address
+        block[_ENCODE_UNSEEN] = encode_unseen_at.address
         block[_AS_UTF8] = _python_function_address("PyUnicode_AsUTF8AndSize")
         block[_CLEAR_ERROR] = _python_function_address("PyErr_Clear")
         block[_NEW_REFERENCE] = _python_function_address("Py_IncRef")
@@ -267,9 +267,9 @@ _read_scratch = _reader(Scratch, _SCRATCH)
 
 
 @native("int64(int64, int64, int64, int64, int64, int64, int64, int64, int64)")
-def encode_unseen(block, data_address, data_size, start, n, low, high, home, ids_address):
-    """C form of :func:`numba_nlp.kernels.segment.bpe.encode_piece`; ``ids_address`` is where the ids go."""
-    return encode_piece(
+def encode_unseen_at(block, data_address, data_size, start, n, low, high, home, ids_address):
+    """C form of :func:`numba_nlp.kernels.segment.bpe.encode_unseen`; ``ids_address`` is where the ids go."""
+    return encode_unseen(
         _read_tables(block),
         _read_cache(block),
         _array_at(data_address, data_size, np.uint8),
@@ -295,7 +295,7 @@ def _address(typingctx, array, position):
 
 @inlined
 def _call_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, first):
-    """Stand-in for ``encode_piece`` inside the row encoders: calls :func:`encode_unseen` through its address."""
+    """Stand-in for ``encode_unseen`` inside the row encoders: calls :data:`encode_unseen_at` through its address."""
     block = scratch.progress[2]
     return _call9(
         _load(block + 8 * _ENCODE_UNSEEN), block, _address(data, 0), data.size, start, n, np.int64(low),

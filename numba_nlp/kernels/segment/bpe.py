@@ -38,7 +38,6 @@ from numba_nlp.kernels.tables.word_cache import (
     keep_short,
 )
 from numba_nlp.kernels.words import (
-    ALL_ONES,
     is_readable,
     load_word,
     peek,
@@ -96,8 +95,43 @@ def merge_piece(tables, data, start, n, scratch, ids, first):
 
 
 @inlined
-def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, first):
-    """Ids of one pre-token that is not at its home in the short table.
+def recall_piece(cache, data, start, n, low, high, home, ids, first):
+    """Ids of one pre-token from where the cache may hold it besides its home in the short table.
+
+    Parameters
+    ----------
+    cache : WordCache
+    data : uint8[m]
+    start, n : int64
+        The pre-token.
+    low, high, home : uint64, uint64, int64
+        Its key and home in the short table (:func:`make_keys`).
+    ids : int32[k]
+        Written from ``first`` on.
+    first : int64
+
+    Returns
+    -------
+    int64
+        Number of ids; 0 when the cache does not hold the pre-token.
+    """
+    if n <= SHORT_LIMIT:
+        if bring_home(cache, low, high, home):
+            return copy_ids(cache, home, ids, first)
+    elif n <= LONG_LIMIT:
+        at = find_long(cache, hash_bytes(data, start, start + n), data, start, n)
+        if at >= 0:
+            source = np.int64(shift_right(cache.long_entries[at + 2], 32))
+            n_ids = np.int64(cache.long_entries[at + 2] & np.uint64(0xFFFFFFFF))
+            for i in range(n_ids):
+                ids[first + i] = cache.arena_ids[source + i]
+            return n_ids
+    return np.int64(0)
+
+
+@inlined
+def encode_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, first):
+    """Merge one pre-token that the cache does not hold, and enter it.
 
     Parameters
     ----------
@@ -118,27 +152,14 @@ def encode_piece(tables, cache, data, start, n, low, high, home, scratch, ids, f
         Number of ids; negative, as of :func:`numba_nlp.kernels.segment.merge_long.merge_long`, when the lists of the
         scratch are too short.
     """
-    code = ZERO
-    keyed = high != ALL_ONES
-    if keyed and bring_home(cache, low, high, home):
-        return copy_ids(cache, home, ids, first)
-    if SHORT_LIMIT < n <= LONG_LIMIT:
-        code = hash_bytes(data, start, start + n)
-        at = find_long(cache, code, data, start, n)
-        if at >= 0:
-            source = np.int64(shift_right(cache.long_entries[at + 2], 32))
-            n_ids = np.int64(cache.long_entries[at + 2] & np.uint64(0xFFFFFFFF))
-            for i in range(n_ids):
-                ids[first + i] = cache.arena_ids[source + i]
-            return n_ids
     n_ids = merge_piece(tables, data, start, n, scratch, ids, first)
     if n_ids < 0:
         return n_ids
     cache.fill[MISSES] += 1
-    if keyed and n_ids <= SHORT_LIMIT:
+    if n <= SHORT_LIMIT:
         keep_short(cache, low, high, home, ids, first, n_ids)
     elif n <= LONG_LIMIT:
-        keep_long(cache, code, data, start, n, ids, first, n_ids)
+        keep_long(cache, hash_bytes(data, start, start + n), data, start, n, ids, first, n_ids)
     return n_ids
 
 
@@ -245,7 +266,7 @@ def emit_block(tables, cache, data, n, scratch, ids, out):
     Returns
     -------
     int64
-        Place after the last id; negative, as of :func:`encode_piece`, when the scratch is too small.
+        Place after the last id; negative, as of :func:`encode_unseen`, when the scratch is too small.
     """
     grow_if_full(cache)
     make_keys(cache, data, n, scratch)
@@ -255,10 +276,13 @@ def emit_block(tables, cache, data, n, scratch, ids, out):
         if span >= n:
             break
         start = scratch.starts[span]
-        n_ids = encode_unseen(  # noqa: F821  bound by `rows_function`
-            tables, cache, data, start, scratch.ends[span] - start, scratch.low[span], scratch.high[span],
-            scratch.homes[span], scratch, ids, out,
-        )  # fmt: skip
+        length = scratch.ends[span] - start
+        low, high, home = scratch.low[span], scratch.high[span], scratch.homes[span]
+        n_ids = recall_piece(cache, data, start, length, low, high, home, ids, out)
+        if n_ids == 0:
+            n_ids = solve_unseen(  # noqa: F821  bound by `rows_function`
+                tables, cache, data, start, length, low, high, home, scratch, ids, out
+            )
         if n_ids < 0:
             return n_ids
         out += n_ids
@@ -404,9 +428,9 @@ def rows_function(pattern: str, compiled: Any, name: str, unseen: Any) -> Any:
     name : str
         Name of the kernel.
     unseen : callable
-        What encodes a pre-token that is not at home in the cache: :func:`encode_piece` or a stand-in.
+        What encodes a pre-token that the cache does not hold: :func:`encode_unseen` or a stand-in.
     """
-    block = inlined(specialise(emit_block, f"_emit_block_of_{name}", encode_unseen=unseen))
+    block = inlined(specialise(emit_block, f"_emit_block_of_{name}", solve_unseen=unseen))
     return compiled(specialise(encode_rows, name, fill_spans=FILLS[pattern], emit_block=block))
 
 
@@ -422,7 +446,7 @@ FILLS = {
     "whole": fill_whole,
 }
 #: :func:`encode_rows`, compiled, by the name of the pattern.
-ENCODE_ROWS = {pattern: rows_function(pattern, kernel, f"encode_rows_{pattern}", encode_piece) for pattern in FILLS}
+ENCODE_ROWS = {pattern: rows_function(pattern, kernel, f"encode_rows_{pattern}", encode_unseen) for pattern in FILLS}
 
 encode_rows_gpt2 = ENCODE_ROWS["gpt2"]
 encode_rows_cl100k = ENCODE_ROWS["cl100k"]
