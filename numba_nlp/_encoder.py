@@ -30,6 +30,10 @@ __all__ = ["Encoded", "Encoder", "Segments", "resolve_threads"]
 BYTES_PER_THREAD = 1 << 16
 #: Blocks of rows per thread: a thread that is held up leaves its blocks to the others.
 BLOCKS_PER_THREAD = 4
+#: Bytes of text that are encoded in one kernel call, if rows are not longer.
+CHUNK_BYTES = 1 << 19
+#: Ids that kernels may write beyond the last one.
+SPARE_IDS = 4
 #: Longest pre-token, in bytes, that a thread keeps memory for between calls.
 KEPT_CAPACITY = 1 << 12
 #: Longest pre-token: the lists of the merge kernels hold three 32-bit entries a byte.
@@ -74,12 +78,17 @@ class Encoded(NamedTuple):
 class _Context:
     """What one thread works with; belongs to one call at a time."""
 
-    __slots__ = ("cache", "control", "scratch")
+    __slots__ = ("_buffer", "cache", "control", "scratch")
 
     def __init__(self, cache: WordCache, scratch: Scratch, control: _fastcall.ControlBlock | None) -> None:
+        self._buffer = np.empty(CHUNK_BYTES + SPARE_IDS, np.int32)
         self.cache = cache
         self.scratch = scratch
         self.control = control
+
+    def buffer(self, n: int) -> NDArray[np.int32]:
+        """Room for ``n`` ids; kept unless it is for a chunk of unusual size."""
+        return self._buffer if n <= self._buffer.size else np.empty(n, np.int32)
 
     def use_scratch(self, scratch: Scratch) -> None:
         self.scratch = scratch
@@ -189,10 +198,47 @@ class Encoder:
             context = self._contexts.pop()
         except IndexError:
             context = self._new_context()
-        room = int((ends - starts).sum()) + (fixed.size if fixed.size else 0) + 4
-        # Memory that is never written is never resident, so one id a byte costs nothing; the rest is given back.
-        ids = np.empty(room, np.int32)
         offsets = np.zeros(starts.size + 1, np.int64)
+        values, filled = _NO_IDS, 0
+        done = np.cumsum(ends - starts)
+        total = int(done[-1]) if done.size else 0
+        first = 0
+        while first < starts.size:
+            # The first chunk goes to a buffer and tells how many ids to expect; the others go where they stay. One
+            # array for the worst case, an id a byte, would be new memory in every call: a sixth of the time.
+            before = int(done[first - 1]) if first else 0
+            last = max(int(np.searchsorted(done, before + CHUNK_BYTES, side="right")), first + 1)
+            part = fixed[first:last] if fixed.size else fixed
+            n_bytes = int(done[last - 1]) - before
+            worst = n_bytes + part.size + SPARE_IDS
+            fits = filled + worst <= values.size
+            target = values[filled:] if fits else context.buffer(worst)
+            n = self._encode_chunk(context, data, starts[first:last], ends[first:last], part, target, offsets[first:])
+            if not fits:
+                if filled + n > values.size:
+                    ids_left = n * (total - before - n_bytes) // max(n_bytes, 1)
+                    room = ids_left + ids_left // 32 + min(total - before - n_bytes, CHUNK_BYTES) + SPARE_IDS
+                    values = _grown(values, filled, filled + n + room)
+                values[filled : filled + n] = target[:n]
+            offsets[first + 1 : last + 1] += filled
+            filled += n
+            first = last
+        self._contexts.append(context)
+        # A little too much memory stays: giving back the end of an array makes the allocator ask the system for new
+        # memory again in the next call.
+        return values[:filled] if values.size - filled <= values.size // 8 else values[:filled].copy(), offsets
+
+    def _encode_chunk(
+        self,
+        context: _Context,
+        data: NDArray[np.uint8] | None,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        fixed: NDArray[np.int32],
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+    ) -> int:
+        """Write ids and offsets of segments; gives the number of ids."""
         row, out = 0, 0
         while True:
             end = self._call(context, data, starts, ends, fixed, row, ids, offsets, out)
@@ -208,9 +254,7 @@ class Encoder:
             context.use_scratch(new_scratch(self._n_merges, self.ordered, min(capacity, CAPACITY_LIMIT)))
         if context.scratch.list_symbols.size > KEPT_CAPACITY:
             context.use_scratch(new_scratch(self._n_merges, self.ordered, KEPT_CAPACITY))
-        self._contexts.append(context)
-        ids.resize(end, refcheck=False)
-        return ids, offsets
+        return end
 
     def _call(
         self,
@@ -398,6 +442,13 @@ def _in_blocks(
         if executor is not None:
             executor.shutdown()
     return Encoded(values, offsets, span_starts, span_ends)
+
+
+def _grown(values: NDArray[np.int32], filled: int, size: int) -> NDArray[np.int32]:
+    """An array of ``size`` ids that begins with the ``filled`` ones there are."""
+    grown = np.empty(size, np.int32)
+    grown[:filled] = values[:filled]
+    return grown
 
 
 def _merges_are_ordered(vocabulary: Vocabulary) -> bool:
