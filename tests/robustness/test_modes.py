@@ -1,4 +1,4 @@
-"""Every way of running gives the same: without the JIT, plain kernels, bounds checks, other processors, no cache."""
+"""Ids and spans are the same with bounds checks, for other processors, and without a folder for compiled code."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ import json, sys, warnings
 warnings.simplefilter("error")
 warnings.filterwarnings("ignore", category=DeprecationWarning, module="numba")
 warnings.filterwarnings("always", message="numba_nlp cannot")
-if "--errors-from-numpy" not in sys.argv:
-    warnings.filterwarnings("ignore", category=RuntimeWarning, message="overflow")
 import numba_nlp as nlp
 from numba_nlp import _fastcall, _jit
 from tests.made_tokenizers import TEXTS
@@ -79,27 +77,15 @@ def test_this_way(toy_file: Path) -> None:
     assert found["digest"] == _jit.DIGEST
 
 
-def test_without_the_jit(toy_file: Path) -> None:
-    found = results(toy_file, NUMBA_DISABLE_JIT="1")
-    check(found)
-    assert found["fast"] is False
-    assert found["folder"] == "None"
-
-
-@pytest.mark.parametrize(
-    "environment",
-    [
-        pytest.param({"NUMBA_NLP_PLAIN": "1"}, id="plain"),
-        pytest.param({"NUMBA_BOUNDSCHECK": "1"}, id="bounds checks"),
-        pytest.param({"NUMBA_CPU_NAME": "generic"}, id="generic processor", marks=pytest.mark.slow),
-    ],
-)
-def test_other_machine_code(toy_file: Path, environment: dict[str, str]) -> None:
-    found = results(toy_file, **environment)
+# Each compiles everything anew. The plain kernels and the interpreter are the business of test_compile_flags.py.
+@pytest.mark.slow
+@pytest.mark.parametrize("variable", [("NUMBA_BOUNDSCHECK", "1"), ("NUMBA_CPU_NAME", "generic")], ids=" ".join)
+def test_other_machine_code(toy_file: Path, variable: tuple[str, str]) -> None:
+    found = results(toy_file, **dict([variable]))
     check(found)
     # compiled code of one way is never loaded by another
     assert found["digest"] != _jit.DIGEST
-    assert found["fast"] is ("NUMBA_CPU_NAME" in environment)
+    assert found["fast"] is (variable[0] == "NUMBA_CPU_NAME")
     assert found["calls"] == ("by address" if found["fast"] else "through Numba's dispatcher")
 
 
