@@ -353,7 +353,7 @@ def test_loading_what_is_not_there_or_damaged(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", ["gpt2.safetensors", None, Path("x")], ids=repr)
 def test_a_tokenizer_is_made_of_a_vocabulary(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="`vocabulary` must be a Vocabulary, got .*; load_tokenizer takes paths"):
+    with pytest.raises(TypeError, match=r"`vocabulary` must be a Vocabulary, got .*; load_tokenizer takes paths"):
         nlp.Tokenizer(wrong)
 
 
