@@ -177,6 +177,25 @@ def test_memory_stays(name: str) -> None:
     assert resident < 30e6
 
 
+@pytest.mark.parametrize("ordered", [True, False])
+def test_long_pre_tokens_leave_no_memory_behind(ordered: bool) -> None:
+    # Pieces of up to 8192 letters leave no place to cut a pre-token, so memory for the whole of it is taken, and given
+    # back afterwards.
+    doublings = [(b"a" * (1 << i),) * 2 for i in range(13)]
+    ours = nlp.Tokenizer(toy_vocabulary(doublings if ordered else doublings[::-1]))
+    assert ours.describe()["merging"].startswith("linear" if ordered else "heap")
+    rows = ["the", "a" * 20_000, "", "aaa", "x" + "a" * 40_000 + "b", "a" * 20_000]
+    expected = [ours.encode(row).tolist() for row in rows]
+    lengths = [len(ours.id_to_bytes(number)) for number in expected[1]]
+    assert lengths == [8192, 8192, 2048, 1024, 512, 32]
+    for threads in (1, 2):
+        assert ours.encode_batch(rows, num_threads=threads).to_list() == expected
+        assert ours.encode_batch(rows * 9, num_threads=threads).to_list() == expected * 9
+    traced, resident = _growth(lambda: (ours.encode_batch(rows), ours.encode(rows[1])), 25)
+    assert traced < 100_000
+    assert resident < 30e6
+
+
 def test_discarded_tokenizers_leave_nothing() -> None:
     vocabulary = toy_vocabulary()
 
