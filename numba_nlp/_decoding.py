@@ -83,6 +83,8 @@ def check_errors(errors: str) -> None:
 def _gather(vocabulary: Vocabulary, ids: NDArray[Any] | Iterable[ArrayLike]) -> Ragged:
     if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
         raise TypeError(f"`ids` must be a Ragged, a two-dimensional array or rows of ids, got {type(ids).__name__}")
+    if type(ids).__module__.partition(".")[0] == "pyarrow":
+        return Ragged.from_arrow(ids)
     rows = [_checked_ids(vocabulary, row, number) for number, row in enumerate(ids)]
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([row.size for row in rows], out=offsets[1:])

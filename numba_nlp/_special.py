@@ -19,6 +19,8 @@ __all__ = ["POLICIES", "SpecialTokens"]
 POLICIES = ("raise", "match", "plain")
 _MATCHERS_KEPT = 8
 _NO_TEMPLATE = np.zeros(0, np.int32)
+# read-only like the template of a vocabulary: kernels are compiled for one kind of array
+_NO_TEMPLATE.flags.writeable = False
 _NO_TEMPLATE.flags.writeable = False  # as the templates of vocabularies are: kernels are compiled for one kind of array
 
 

@@ -67,6 +67,10 @@ class Tokenizer:
     _vocabulary: Vocabulary
 
     def __init__(self, vocabulary: Vocabulary) -> None:
+        if not isinstance(vocabulary, Vocabulary):
+            raise TypeError(
+                f"`vocabulary` must be a Vocabulary, got {type(vocabulary).__name__}; load_tokenizer takes paths"
+            )
         special = SpecialTokens(vocabulary)
         policy = special.check_policy(vocabulary.metadata["special_policy"])
         first = special.first_bytes()
@@ -342,14 +346,14 @@ class Tokenizer:
 
         Parameters
         ----------
-        ids : Ragged, two-dimensional array, or iterable of array_like of int
+        ids : Ragged, two-dimensional array, Arrow array of lists, or iterable of array_like of int
         skip_special_tokens, errors
             As in :meth:`decode`.
 
         Returns
         -------
         list of str
-            None for missing rows of a Ragged.
+            None for missing rows of a Ragged or an Arrow array.
 
         Raises
         ------

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,6 +100,18 @@ def test_forms_of_ids(form: str) -> None:
         given_ids.flags.writeable = False
     assert ours.decode(given_ids) == expected
     assert ours.decode_batch([given_ids, []]) == [expected, ""]
+
+
+def test_arrow_lists_of_ids() -> None:
+    ours = gpt2().ours
+    batch = ours.encode_batch(["To be", None, "", "or not é"], nulls="null")
+    expected = ["To be", None, "", "or not é"]
+    column = batch.to_arrow()
+    for rows in (column, column.cast(pa.list_(pa.int64())), pa.chunked_array([column[:1], column[1:]])):
+        assert ours.decode_batch(rows) == expected
+    assert ours.decode_batch(column[1:3]) == expected[1:3]
+    with pytest.raises(UnknownTokenError, match=r"id 70000 \(row 1, place 1\)"):
+        ours.decode_batch(pa.array([[1], [2, 70_000]]))
 
 
 def test_forms_of_rows_of_ids() -> None:
@@ -336,6 +349,12 @@ def test_loading_what_is_not_there_or_damaged(tmp_path: Path) -> None:
     path.write_bytes(content[:1000])
     with pytest.raises(VocabularyFormatError, match=r"toy\.safetensors"):
         nlp.load_tokenizer(path)
+
+
+@pytest.mark.parametrize("wrong", ["gpt2.safetensors", None, Path("x")], ids=repr)
+def test_a_tokenizer_is_made_of_a_vocabulary(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"`vocabulary` must be a Vocabulary, got .*; load_tokenizer takes paths"):
+        nlp.Tokenizer(wrong)
 
 
 def test_options_of_loading(tmp_path: Path) -> None:

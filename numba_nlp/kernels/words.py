@@ -14,6 +14,7 @@ import os
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, config, types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from numba_nlp._jit import kernel
@@ -157,6 +158,9 @@ else:  # pragma: no cover - compiled only, the plain forms stand above
 
 
 def _data_pointer(context, builder, array_type, array):
+    if array_type.layout != "C":
+        # what follows knows nothing of strides, and would read other elements than those asked for
+        raise TypingError(f"kernels take C-contiguous arrays, got {array_type}; use numpy.ascontiguousarray")
     return context.make_array(array_type)(context, builder, array).data
 
 
