@@ -199,7 +199,7 @@ class Encoder:
         except IndexError:
             context = self._new_context()
         offsets = np.zeros(starts.size + 1, np.int64)
-        values, filled = _NO_IDS, 0
+        values, filled = np.empty(0, np.int32), 0
         done = np.cumsum(ends - starts)
         total = int(done[-1]) if done.size else 0
         first = 0
