@@ -1,4 +1,4 @@
-"""Every kernel explains each of its parameters, and has a plain twin."""
+"""Every kernel explains each of its parameters, and its module names a plain twin."""
 
 from __future__ import annotations
 
@@ -62,6 +62,21 @@ def test_docstrings_list_the_parameters_in_their_order():
         if listed is not None and listed != list(inspect.signature(function).parameters):
             wrong[name] = listed
     assert not wrong
+
+
+def test_modules_name_their_twins():
+    """All but ``lanes``, whose plain forms stand in the same file and serve the kernels of merging only."""
+    modules = {name.rpartition(".")[0] for name in PUBLIC} - {"numba_nlp.kernels.lanes"}
+    assert len(modules) > 15
+    for module in modules:
+        twin = re.search(r"^Twin: ``(numba_nlp\.reference\.[\w.]+)``", importlib.import_module(module).__doc__, re.M)
+        assert twin is not None, f"{module} names no twin"
+        name = twin[1]
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError:
+            owner, _, function = name.rpartition(".")
+            assert callable(getattr(importlib.import_module(owner), function))
 
 
 def test_many_kernels_are_there():

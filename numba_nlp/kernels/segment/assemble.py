@@ -1,4 +1,7 @@
-"""Ids to model inputs: padded batches, chosen rows, and rows joined by a separator."""
+"""Ids to model inputs: padded batches, chosen rows, and rows joined by a separator.
+
+Twin: ``numba_nlp.reference.segment.assemble``.
+"""
 
 from __future__ import annotations
 

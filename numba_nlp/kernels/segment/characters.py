@@ -5,6 +5,8 @@ than CR and LF, 9 CR or LF. A set of classes is an int64 mask whose bit ``c`` st
 valid UTF-8; bytes at and after ``stop`` are never read.
 
 Block 0 of ``class_blocks`` holds ASCII, so the class of an ASCII byte is ``class_blocks[byte]``.
+
+Twin: ``numba_nlp.reference.segment.characters``.
 """
 
 from __future__ import annotations

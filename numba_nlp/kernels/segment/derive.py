@@ -1,6 +1,8 @@
 """Merging each piece of a vocabulary alone: which merge makes it, and whether merging reaches it at all.
 
 Serves the compiling of vocabularies, not the encoding of text: pieces are short, so a quadratic loop is quick enough.
+
+Twin: ``numba_nlp.reference.segment.derive``.
 """
 
 from __future__ import annotations

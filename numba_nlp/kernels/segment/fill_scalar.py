@@ -4,7 +4,7 @@ Every function has the signature ``(class_index, class_blocks, data, position, s
 (n, position)``, as the window scanners have, for which these are the plain forms. A function each, not one that takes
 the scanner: a scanner as an argument would be compiled anew in every caller.
 
-The plain-Python twins stand in ``numba_nlp/reference/segment/fill_scalar.py``.
+Twin: ``numba_nlp.reference.segment.fill_scalar``.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ UTF-8. They follow the regex of their pattern exactly, backtracking and order of
 pass. None of the patterns leaves text unmatched, since the first characters of their alternatives cover all classes;
 the one exception is DeepSeek-V3's, see :func:`next_end_deepseek_v3`.
 
-The plain-Python twins in ``numba_nlp/reference/segment/scan.py`` interpret the regexes alternative by alternative.
+Twin: ``numba_nlp.reference.segment.scan``, which interprets the regexes alternative by alternative.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ Every split cuts the pieces of the one before and keeps what it does not match a
 So the third split sees pieces that are numbers only, or ideographs and kana only, or have none of both, and its matches
 and its look-ahead end at the ends of these. The scanner reads characters through :func:`piece_character`, which reports
 the end of such a piece as a class of its own.
+
+Twin: ``numba_nlp.reference.segment.scan_deepseek``.
 """
 
 from __future__ import annotations

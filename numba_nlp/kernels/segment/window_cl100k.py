@@ -16,6 +16,8 @@ byte before is X":
   last B when something follows. For cl100k one that ends the text is not cut after its last R;
 * an apostrophe that starts a token and is followed by s, t, m, d, re, ve or ll in any case is a token with them, so a
   token starts right after.
+
+Twin: ``numba_nlp.reference.segment.fill_scalar``.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ With L, N, O (other), A (apostrophe), S (space) and W (white space) as masks, ``
   (``\s+(?!\S)|\s+``, and `` ?`` of the other alternatives);
 * an apostrophe that starts a token and is followed by s, t, m, d, re, ve or ll is a token with them, so that the class
   change behind it does not count and a token starts right after.
+
+Twin: ``numba_nlp.reference.segment.fill_scalar``.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ and what counts as both (letters without case, and marks that stand behind a let
 * an apostrophe behind a word belongs to it when s, t, m, d, re, ve or ll follows in any case, and a token starts right
   after these; one that starts a token leads a word as any other character does;
 * the line ends that a run of other characters takes may hold slashes, ``[\r\n/]*``.
+
+Twin: ``numba_nlp.reference.segment.fill_scalar``.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@ r"""What the window scanners share: algebra on masks of 64 bytes, and from a mas
 Bit ``i`` of a mask stands for byte ``position + i`` of the window; a character beyond ASCII has all its bytes in the
 mask of its class. ``X << 1`` reads "the byte before is X". Runs are found by carries: ``run + first`` has a bit right
 after each run of ``run`` that begins with a bit of ``first``.
+
+Twin: ``numba_nlp.reference.segment.window_spans``.
 """
 
 from __future__ import annotations

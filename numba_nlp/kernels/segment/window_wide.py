@@ -3,6 +3,8 @@ r"""Characters beyond ASCII in a window of 64 bytes: their classes as masks.
 The common letters of Latin-1, Latin Extended, Cyrillic, Chinese and Korean are told by their first bytes, and by the
 second byte where the case or a sign between them asks for it, all at once; Unicode will not change what they are, and
 ``tests/kernels/test_window.py`` compares them with the class tables. All others are looked up one by one.
+
+Twin: ``numba_nlp.reference.segment.window_wide``.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ A slot has 32 bits, ``check << number_bits | merge number``, half of what the wh
 of a large vocabulary stays in the second-level cache. The check cannot tell all pairs apart: :func:`guess_merge` may
 give the number of another pair (about once in 10,000 look-ups), but never a number above the right one. Who uses a
 guess compares ``merge_pairs`` first; :func:`find_merge_pair` does both.
+
+Twin: ``numba_nlp.reference.tables.hashing``, a dictionary.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Rows over one buffer of bytes: the lines of a file, and rows copied together."""
+"""Rows over one buffer of bytes: the lines of a file, and rows copied together.
+
+Twin: ``numba_nlp.reference.tables.rows``.
+"""
 
 from __future__ import annotations
 

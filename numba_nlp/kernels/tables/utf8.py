@@ -1,4 +1,7 @@
-"""Validation of UTF-8, once, at the edge; everything behind it trusts its bytes."""
+"""Validation of UTF-8, once, at the edge; everything behind it trusts its bytes.
+
+Twin: ``numba_nlp.reference.tables.utf8``.
+"""
 
 from __future__ import annotations
 
