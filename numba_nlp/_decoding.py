@@ -101,7 +101,7 @@ def _checked_ids(vocabulary: Vocabulary, ids: ArrayLike, row: int | None) -> NDA
     if given.ndim != 1:
         raise TypeError(f"ids{place} must be one-dimensional, got {given.ndim} dimensions; decode_batch takes rows")
     exact = None
-    if given.dtype.kind in "fO":
+    if given.dtype.kind in ("f", "O"):
         # numpy makes floats or objects of lists with whole numbers beyond 64 bits
         exact = np.asarray(ids, object)
         if all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in exact):

@@ -35,7 +35,7 @@ import numba_nlp as nlp
 from users_kernel import length_of_each
 
 tok = nlp.load_tokenizer(sys.argv[2])
-texts = ["To be, or not to be", "", "caf\\u00e9"]
+texts = ["To be, or not to be", "", "\\u00e9t\\u00e9"]
 batch = tok.encode_batch(texts)
 lengths, where = np.zeros(len(texts), np.int64), np.zeros(1, np.int64)
 pieces = tok.vocabulary["piece_offsets"], tok.vocabulary["piece_kinds"]
