@@ -123,6 +123,11 @@ def test_return_types() -> None:
     assert single.flags.owndata
     single[:] = 0
     assert ours.encode("some text").tolist() == ids.tolist()
+    for options in ({}, {"spans": True}):
+        for texts in ([], [""], ["", ""], [b""]):
+            nothing = ours.encode_batch(texts, **options).values
+            assert nothing.flags.writeable
+            assert not np.shares_memory(nothing, ours.encode_batch(texts, **options).values)
     batch = ours.encode_batch(["some text", ""])
     assert isinstance(batch, nlp.Ragged)
     assert (batch.values.dtype, batch.offsets.dtype) == (np.int32, np.int64)
