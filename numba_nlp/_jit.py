@@ -356,10 +356,13 @@ def python_function(signature: Any) -> Callable[[Callable[..., Any]], PythonFunc
 def warmup(names: Iterable[str] | None = None, *, progress: Callable[[str], None] | None = None) -> None:
     """Compile entry points now, or load them from the cache.
 
+    The row encoders of all patterns, or of some, and what every tokenizer calls by address. A tokenizer at hand
+    compiles just what it needs, its array kernels included, by :meth:`numba_nlp.tokenizer.Tokenizer.warmup`.
+
     Parameters
     ----------
     names : iterable of str, optional
-        Parts of names to compile, such as ``"gpt2"``; default: everything.
+        Parts of names of row encoders to compile, such as ``"gpt2"``; default: all of them.
     progress : callable, optional
         Called with the dotted name of each entry point before it compiles.
 
@@ -381,7 +384,8 @@ def warmup(names: Iterable[str] | None = None, *, progress: Callable[[str], None
         if not any(part in name for name in _later):
             raise ValueError(f"`names` holds {part!r}, which is in none of: {', '.join(sorted(_later))}")
     for name, compile_now in _later.items():
-        if wanted is None or any(part in name for part in wanted):
+        is_of_a_pattern = ".rows_" in name
+        if wanted is None or not is_of_a_pattern or any(part in name for part in wanted):
             if progress is not None:
                 progress(name)
             compile_now()

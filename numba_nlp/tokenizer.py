@@ -441,6 +441,23 @@ class Tokenizer:
                     return special_id
         raise UnknownTokenError(f"the vocabulary has no token {token!r}")
 
+    def warmup(self) -> None:
+        """Compile, or load from the cache, every kernel that this tokenizer can call.
+
+        Otherwise each kernel is compiled when it is first needed. Worth a line in the start of a service, and once
+        per machine before many processes start (they then load what was compiled).
+        """
+        texts = ["a \u00e9", "", *self._special.contents[:1]]
+        for add_special_tokens in (False, True):
+            self.encode("a", add_special_tokens=add_special_tokens, special="plain")
+            batch = self.encode_batch(
+                texts, add_special_tokens=add_special_tokens, spans=True, special="match", num_threads=1
+            )
+        self.encode_batch(texts, special="plain", num_threads=1)
+        self.decode_batch(batch)
+        self.decode(batch.values)
+        self.token_to_id(b"a")
+
     def kernel_memory(self, capacity: int = 4096) -> tuple[ByteBpeTables, WordCache, Scratch]:
         """What the kernels need to encode with this vocabulary inside compiled functions of your own.
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import numba_nlp as nlp
 from numba_nlp import _jit
 from tests.robustness.children import REPOSITORY, output_of, run_child
 
@@ -148,15 +147,3 @@ print(decoded_length(offsets, kinds, ids, 0, 3, 0, np.zeros(1, np.int64)))
     assert "STATUS_UNKNOWN_ID = -2" in text
     errors.write_text(text.replace("STATUS_UNKNOWN_ID = -2", "STATUS_UNKNOWN_ID = -12"), encoding="utf-8")
     assert output_of(code, **environment) == "-12\n"
-
-
-def test_warming_up() -> None:
-    names: list[str] = []
-    nlp.warmup(["gpt2"], progress=names.append)
-    assert names
-    assert all("gpt2" in name for name in names)
-    nlp.warmup([])
-    with pytest.raises(ValueError, match=r"`names` holds 'gtp2', which is in none of: .*rows_gpt2"):
-        nlp.warmup(["gpt2", "gtp2"])
-    with pytest.raises(TypeError, match=r"`names` is one str; pass \['gpt2'\]"):
-        nlp.warmup("gpt2")
