@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 
 import numpy as np
@@ -21,6 +22,10 @@ from vocab_tools.compiler.patterns import BYTE_LEVEL_REGEX, known_variants
 #: Around the code point X.
 CONTEXTS = ("{}", " a{}", "{}1", "'{}", "{}\n", " {}", "{}a", "{}\u0301A", "{} ", "!{}", "\x00{}", "'l{}")
 TEXTS = ("udhr_all_languages.txt", "botchan.txt", "wikinews_k2-18b.txt", "blns.json", "json/twitter.json")
+
+every_code_point = pytest.mark.skipif(
+    os.environ.get("NUMBA_NLP_TEST_FULL") != "1", reason="takes an hour; NUMBA_NLP_TEST_FULL=1 runs it"
+)
 
 
 def scanner_pieces(name: str, reference: str) -> Callable[[str], list[str]]:
@@ -108,7 +113,7 @@ def test_code_points_in_context_cut_as_by_tiktoken(variant):
     check_tiktoken(regex, scanner_pieces(name, "tiktoken"), [c.format(chr(cp)) for c in CONTEXTS for cp in points])
 
 
-@pytest.mark.slow
+@every_code_point
 @pytest.mark.parametrize("context", CONTEXTS[:5])
 @tokenizers_variants
 def test_every_assigned_code_point_in_context_cuts_as_by_tokenizers(variant, context):
@@ -119,7 +124,7 @@ def test_every_assigned_code_point_in_context_cuts_as_by_tokenizers(variant, con
     check_tokenizers(split_sequence(regexes), scanner_pieces(name, "tokenizers"), texts)
 
 
-@pytest.mark.slow
+@every_code_point
 @pytest.mark.parametrize("context", CONTEXTS[:5])
 @tiktoken_variants
 def test_every_assigned_code_point_in_context_cuts_as_by_tiktoken(variant, context):
