@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
-from numba_nlp.errors import STATUS_UNKNOWN_ID
+from numba_nlp.errors import STATUS_UNKNOWN_ID, UnsupportedFeatureError
 from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch, new_scratch
 from numba_nlp.kernels.segment.prefix import prefix_spaces
@@ -146,7 +146,9 @@ class Encoder:
         self._special_first = special_first
         flags = np.array([metadata["whole_pieces"], self.ordered, metadata["unique_products"]], np.int64)
         flags.flags.writeable = False
-        self._tables = ByteBpeTables._make((*(vocabulary[name] for name in ByteBpeTables._fields[:-1]), flags))
+        arrays = {name: vocabulary[name] for name in ByteBpeTables._fields[:-1]}
+        arrays["class_index"] = _for_any_bytes(arrays["class_index"])
+        self._tables = ByteBpeTables(**arrays, flags=flags)
         self._splitter: Callable[[str], NDArray[np.int64]] | None = None
         self._rows_pattern = self.pattern
         if self.pattern == "regex":
@@ -319,7 +321,7 @@ class Encoder:
             source, source_starts, source_ends = _with_prefix_spaces(source, source_starts, source_ends, fixed)
         if self._splitter is not None:
             source_starts, source_ends, fixed, first_piece = _cut(
-                self._splitter, source, source_starts, source_ends, fixed
+                self._splitter, source, source_starts, source_ends, fixed, first_of_row
             )
             first_of_row = first_piece if first_of_row is None else first_piece[first_of_row]
 
@@ -451,6 +453,15 @@ def _grown(values: NDArray[np.int32], filled: int, size: int) -> NDArray[np.int3
     return grown
 
 
+def _for_any_bytes(class_index: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """The class index with an entry for whatever four bytes can be taken for a character.
+
+    Text is checked once; if somebody writes other bytes into its buffer afterwards, the ids are wrong, but no kernel
+    looks outside a table.
+    """
+    return _frozen(np.concatenate((class_index, np.repeat(class_index[-1:], (1 << 14) - class_index.size))))
+
+
 def _merges_are_ordered(vocabulary: Vocabulary) -> bool:
     """Whether every merge comes after the merges that make its parts (then long pre-tokens merge in linear time)."""
     pairs, products = vocabulary["merge_pairs"], vocabulary["merge_symbols"]
@@ -493,8 +504,14 @@ def _cut(
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
     fixed: NDArray[np.int32],
+    first_of_row: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Cut the texts among segments into pre-tokens by a regular expression.
+
+    Raises
+    ------
+    UnsupportedFeatureError
+        Names the row whose text the expression cannot cut as the reference does.
 
     Returns
     -------
@@ -511,7 +528,11 @@ def _cut(
         if given >= 0:
             cuts = np.zeros(2, np.int64)
         else:
-            cuts = np.concatenate(([0], piece_ends(data[start:end].tobytes().decode()))) + start
+            try:
+                cuts = np.concatenate(([0], piece_ends(data[start:end].tobytes().decode()))) + start
+            except UnsupportedFeatureError as error:
+                row = segment if first_of_row is None else int(np.searchsorted(first_of_row, segment, "right")) - 1
+                raise UnsupportedFeatureError(f"row {row}: {error}") from error
         all_starts.append(cuts[:-1])
         all_ends.append(cuts[1:])
         all_fixed.append(np.full(cuts.size - 1, given, np.int32))

@@ -81,6 +81,8 @@ def pack(
     ValueError
         An argument is out of range, or an id does not fit; names the row (counted over all batches) and the id.
     """
+    if vocabulary is not None and not isinstance(vocabulary, Vocabulary):
+        raise TypeError(f"`vocabulary` must be a Vocabulary (tok.vocabulary), got {type(vocabulary).__name__}")
     kind, limit = _id_type(dtype, vocabulary)
     _check_argument("block_size", block_size, 1, 2**40)
     _check_argument("separator_id", separator_id, 0, limit)

@@ -32,7 +32,9 @@ __all__ = ["TextRows"]
 class TextRows:
     """Rows of text: row ``i`` is ``data[offsets[i]:ends[i]]``, valid UTF-8.
 
-    Immutable. Indexing with an int gives a ``str`` (None for a missing row), slicing gives rows over the same buffer.
+    Immutable, but the bytes are those of the buffer that it was made from, checked once: nobody may write to that
+    buffer, or to a mapped file, while the rows are in use. Indexing with an int gives a ``str`` (None for a missing
+    row), slicing gives rows over the same buffer.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ class TextRows:
         r"""Rows that are the lines of a memory-mapped UTF-8 file.
 
         A line ends at ``\n`` only; bytes after the last ``\n`` are a line too, and an empty file has none. A
-        byte-order mark is text. The file must not be shortened while the rows are in use.
+        byte-order mark is text. The file must not be changed or shortened while the rows are in use.
 
         Parameters
         ----------

@@ -536,6 +536,8 @@ def load_tokenizer(
     ----------
     source : path-like or iterable of path-like
         A compiled ``.safetensors`` file (milliseconds, memory-mapped), or what :func:`vocab_tools.compile` takes.
+        A compiled file stays mapped: put a new version in its place by renaming, as ``Vocabulary.save`` does, never
+        by writing into it.
     verify : bool, default True
         Check the digest of a compiled file.
     **options
@@ -557,6 +559,8 @@ def load_tokenizer(
     >>> import numba_nlp as nlp
     >>> tok = nlp.load_tokenizer(["vocab.json", "merges.txt"], family="gpt2")  # doctest: +SKIP
     """
+    if not isinstance(source, (str, os.PathLike, Iterable)):
+        raise TypeError(f"`source` must be a path or paths, got {type(source).__name__}")
     if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".safetensors":
         if options:
             raise ValueError(

@@ -154,13 +154,17 @@ class Vocabulary:
         Parameters
         ----------
         path : path-like
-            The file; an existing one is replaced.
+            The file, named ``*.safetensors``; an existing one is replaced.
 
         Raises
         ------
+        VocabularyFormatError
+            The name ends otherwise, so that nobody could tell what the file is.
         OSError
             The folder cannot be written.
         """
+        if Path(path).suffix != ".safetensors":
+            raise VocabularyFormatError(f"a compiled vocabulary is a .safetensors file, got the name {str(path)!r}")
         with atomic_writer(path) as stream:
             for part in self._parts():
                 stream.write(part)

@@ -296,6 +296,15 @@ for text in texts:
             for special in ("plain", "match"):
                 got = tok.encode_batch(rows, spans=spans, special=special)
                 assert got[0].tolist() == tok.encode(text).tolist(), text
+    # as `str` objects are encoded where they lie: positions are addresses, and a row anywhere in a block may be the
+    # last of its page
+    other = np.frombuffer(b"some other rows, before and after", np.uint8)
+    places = [(other, 33), (whole[start:page], len(content)), (other, 4), (whole[start:page], len(content)), (other, 10)]
+    starts = np.array([array.ctypes.data for array, _ in places])
+    ends = starts + np.array([n for _, n in places])
+    ids, offsets = tok._encoder._encode_block(None, starts, ends, np.zeros(0, np.int32))
+    for row in (1, 3):
+        assert ids[offsets[row] : offsets[row + 1]].tolist() == tok.encode(text).tolist(), text
 print("reached the end")
 """
 
@@ -308,3 +317,12 @@ def test_rows_that_end_where_memory_ends(tmp_path: Path) -> None:
         [sys.executable, "-c", _PAGE_END, str(path)], cwd=REPOSITORY, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, "reached the end\n"), done.stderr
+
+
+def test_bytes_written_into_the_buffer_afterwards_do_no_harm() -> None:
+    """The ids are those of no text then, but nothing outside a table is read."""
+    for byte in (0xF4, 0xF5, 0xF7, 0xFF):
+        buffer = np.full(4096, 0x20, np.uint8)
+        rows = nlp.TextRows(buffer, np.array([0, 4000]))
+        buffer[:] = byte
+        assert gpt2().ours.encode_batch(rows).offsets[0] == 0

@@ -62,9 +62,9 @@ def test_unknown_expressions_stay_expressions():
 def test_names_of_either_reference():
     assert choose_pattern("p50k", "tokenizers") == PatternChoice("gpt2", BYTE_LEVEL_REGEX)
     assert choose_pattern("llama3", "tiktoken") == PatternChoice("llama3", LLAMA3)
-    assert {"gpt2", "r50k", "p50k", "cl100k", "o200k", "llama3", "qwen2", "tekken", "deepseek_v3"} == set(
-        pattern_names()
-    )
+    assert choose_pattern("cl100k_base", "tiktoken") == choose_pattern("cl100k", "tiktoken")
+    named = {"gpt2", "r50k", "p50k", "cl100k", "o200k", "llama3", "qwen2", "tekken", "deepseek_v3"}
+    assert named | {"r50k_base", "p50k_base", "cl100k_base", "o200k_base"} == set(pattern_names())
 
 
 def test_repeated_bounds_are_possessive_in_tiktoken_only():

@@ -69,7 +69,7 @@ def test_errors_are_one_line_and_exit_code_1(tmp_path):
     assert "does not exist" in one_line(run("compile", tmp_path / "nothing", "-o", output))
     assert not output.exists()
     good = write_json(tmp_path / "toy.json", tokenizer_file())
-    assert "no-such-folder" in one_line(run("compile", good, "-o", tmp_path / "no-such-folder" / "x"))
+    assert "no-such-folder" in one_line(run("compile", good, "-o", tmp_path / "no-such-folder" / "x.safetensors"))
     assert "toy.json" in one_line(run("inspect", good))
     assert "nothing" in one_line(run("inspect", tmp_path / "nothing"))
 

@@ -105,7 +105,14 @@ _VARIANTS: Mapping[str, tuple[_Variant, ...]] = MappingProxyType(
     }
 )
 #: Other names of the same patterns.
-_ALIASES = {"r50k": "gpt2", "p50k": "gpt2"}
+_ALIASES = {
+    "r50k": "gpt2",
+    "r50k_base": "gpt2",
+    "p50k": "gpt2",
+    "p50k_base": "gpt2",
+    "cl100k_base": "cl100k",
+    "o200k_base": "o200k",
+}
 
 
 def pattern_names() -> tuple[str, ...]:

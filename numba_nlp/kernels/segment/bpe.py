@@ -182,6 +182,12 @@ def make_keys(cache, data, n, scratch):
     starts, ends, lows, highs, homes = scratch.starts, scratch.ends, scratch.low, scratch.high, scratch.homes
     # the last spans of the data may not be read 16 bytes at a time
     safe = n
+    if data.size == 0:
+        # positions are addresses: every row ends somewhere else, so each span may be the last of its page
+        for i in range(n):
+            if not is_readable(data, peek(starts, i), 16):
+                safe = np.int64(0)
+                break
     while safe > 0 and not is_readable(data, peek(starts, safe - 1), 16):
         safe -= 1
     for i in range(safe):
