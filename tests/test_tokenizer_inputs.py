@@ -299,7 +299,8 @@ for text in texts:
     # as `str` objects are encoded where they lie: positions are addresses, and a row anywhere in a block may be the
     # last of its page
     other = np.frombuffer(b"some other rows, before and after", np.uint8)
-    places = [(other, 33), (whole[start:page], len(content)), (other, 4), (whole[start:page], len(content)), (other, 10)]
+    last = whole[start:page], len(content)
+    places = [(other, 33), last, (other, 4), last, (other, 10)]
     starts = np.array([array.ctypes.data for array, _ in places])
     ends = starts + np.array([n for _, n in places])
     ids, offsets = tok._encoder._encode_block(None, starts, ends, np.zeros(0, np.int32))
