@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from numba_nlp import _decoding
 from numba_nlp._encoder import Encoder, Segments, resolve_threads
-from numba_nlp._special import SpecialTokens
+from numba_nlp._special import POLICIES, SpecialTokens
 from numba_nlp._text_sources import check_choices
 from numba_nlp.byte_alphabet import bytes_of, written
 from numba_nlp.errors import UnknownTokenError
@@ -157,7 +157,7 @@ class Tokenizer:
         """
         if errors != "strict" or unit != "char":
             _check_options(errors, unit)
-        if special is None and not spans and not add_special_tokens:
+        if not spans and not add_special_tokens and (special is None or self._watches(special)):
             single = self._single
             if single is None:
                 single = self._prepare_single()
@@ -174,6 +174,13 @@ class Tokenizer:
         assert result.starts is not None
         assert result.ends is not None
         return result.values, result.starts, result.ends
+
+    def _watches(self, special: Special) -> bool:
+        """Whether a named policy gives what the fast call gives: it leaves out texts that may hold special tokens.
+
+        With the policy ``"plain"`` of the vocabulary it looks for none.
+        """
+        return isinstance(special, str) and special in POLICIES and self._policy != "plain"
 
     def _prepare_single(self) -> Any:
         """What encodes single texts; made on first use, since making it may compile."""

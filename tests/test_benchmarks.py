@@ -81,7 +81,7 @@ def test_report_writes_results_and_a_document(tmp_path: Path) -> None:
     report.main([*asked, "--backends", "numba_nlp,tiktoken", "--results", str(results), "--out", str(document)])
     found = json.loads(results.read_text(encoding="utf-8"))
     cells = {(record["backend"], record["cell"]) for record in found["records"] if record["table"] == "encode"}
-    assert cells == {(backend, cell) for backend in ("numba_nlp", "tiktoken") for cell in ("cold", "warm")}
+    assert cells >= {(backend, cell) for backend in ("numba_nlp", "tiktoken") for cell in ("cold", "warm")}
     assert all(record["exact"] for record in found["records"])
     text = document.read_text(encoding="utf-8")
     assert text == render(found, results.name)
