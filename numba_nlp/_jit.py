@@ -65,7 +65,7 @@ def _sources_digest() -> str:
     """Digest of what decides the machine code: sources, versions, processor, flags."""
     state = hashlib.sha256()
     # errors.py holds the status codes, which are constants in compiled code
-    others = [_PACKAGE / name for name in ("_jit.py", "_fastcall.py", "errors.py")]
+    others = [_PACKAGE / "_jit.py", _PACKAGE / "errors.py", *_PACKAGE.glob("_fastcall/*.py")]
     for path in sorted([*_PACKAGE.glob("kernels/**/*.py"), *others]):
         state.update(path.relative_to(_PACKAGE).as_posix().encode())
         state.update(path.read_bytes())
@@ -376,16 +376,19 @@ def warmup(names: Iterable[str] | None = None, *, progress: Callable[[str], None
     >>> import numba_nlp
     >>> numba_nlp.warmup(["gpt2"])
     """
-    importlib.import_module("numba_nlp._fastcall")
+    importlib.import_module("numba_nlp._fastcall.families").make_all()
     if isinstance(names, str):
         raise TypeError(f"`names` is one str; pass [{names!r}]")
     wanted = None if names is None else list(names)
     for part in wanted or ():
         if not any(part in name for name in _later):
             raise ValueError(f"`names` holds {part!r}, which is in none of: {', '.join(sorted(_later))}")
+    rows = [name for name in _later if ".rows_" in name and (wanted is None or any(part in name for part in wanted))]
     for name, compile_now in _later.items():
-        is_of_a_pattern = ".rows_" in name
-        if wanted is None or not is_of_a_pattern or any(part in name for part in wanted):
+        # what a family's row encoders share is `encode_unseen_<family>`
+        family = name.partition(".encode_unseen_")[2]
+        is_shared = any(f".rows_{family}_" in encoder for encoder in rows) if family else ".rows_" not in name
+        if is_shared or name in rows:
             if progress is not None:
                 progress(name)
             compile_now()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp._encoder import Segments
+from numba_nlp._encoders.rows import Segments
 from numba_nlp.errors import SpecialTokenError
 from numba_nlp.kernels.segment.special import SpecialMatcher, build_special_matcher, find_specials, split_rows
 from numba_nlp.vocabulary import Vocabulary
@@ -21,7 +21,6 @@ _MATCHERS_KEPT = 8
 _NO_TEMPLATE = np.zeros(0, np.int32)
 # read-only like the template of a vocabulary: kernels are compiled for one kind of array
 _NO_TEMPLATE.flags.writeable = False
-_NO_TEMPLATE.flags.writeable = False  # as the templates of vocabularies are: kernels are compiled for one kind of array
 
 
 class _Matches(NamedTuple):

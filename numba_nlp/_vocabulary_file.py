@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp._vocabulary_schema import fail
+from numba_nlp._schemas.fields import fail
 
 __all__ = [
     "ArrayPlace",

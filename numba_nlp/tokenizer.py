@@ -11,14 +11,15 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numba_nlp import _decoding
-from numba_nlp._encoder import Encoder, Segments, resolve_threads
+from numba_nlp._decoders import new_decoder
+from numba_nlp._decoders.decoder import Decoder
+from numba_nlp._decoders.ids import check_errors
+from numba_nlp._encoders import new_encoder
+from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp._encoders.rows import Segments, resolve_threads
 from numba_nlp._special import POLICIES, SpecialTokens
 from numba_nlp._text_sources import check_choices
-from numba_nlp.byte_alphabet import bytes_of, written
 from numba_nlp.errors import UnknownTokenError
-from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch
-from numba_nlp.kernels.tables.hashing import find_piece
 from numba_nlp.kernels.tables.word_cache import WordCache
 from numba_nlp.ragged import Ragged
 from numba_nlp.text_rows import TextRows
@@ -44,7 +45,6 @@ class Tokenizer:
     Parameters
     ----------
     vocabulary : Vocabulary
-        Of algorithm ``byte_bpe``.
 
     Notes
     -----
@@ -58,9 +58,10 @@ class Tokenizer:
     array([2514,  307,   11,  393,  407,  284,  307], dtype=int32)
     """
 
-    __slots__ = ("__weakref__", "_encoder", "_policy", "_single", "_special", "_vocabulary")
+    __slots__ = ("__weakref__", "_decoder", "_encoder", "_policy", "_single", "_special", "_vocabulary")
 
-    _encoder: Encoder
+    _decoder: Decoder
+    _encoder: CachedEncoder
     _policy: str | frozenset[str]
     _single: Any
     _special: SpecialTokens
@@ -74,9 +75,16 @@ class Tokenizer:
         special = SpecialTokens(vocabulary)
         policy = special.check_policy(vocabulary.metadata["special_policy"])
         first = special.first_bytes()
-        encoder = Encoder(vocabulary, np.zeros_like(first) if policy == "plain" else first)
-        values = {"_vocabulary": vocabulary, "_special": special, "_policy": policy, "_encoder": encoder}
-        for name, value in (values | {"_single": None}).items():
+        encoder = new_encoder(vocabulary, np.zeros_like(first) if policy == "plain" else first)
+        values = {
+            "_vocabulary": vocabulary,
+            "_special": special,
+            "_policy": policy,
+            "_encoder": encoder,
+            "_decoder": new_decoder(vocabulary),
+            "_single": None,
+        }
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -335,12 +343,12 @@ class Tokenizer:
         UnicodeDecodeError
             The bytes are not UTF-8 and ``errors="strict"``.
         """
-        _decoding.check_errors(errors)
+        check_errors(errors)
         return self.decode_bytes(ids, skip_special_tokens=skip_special_tokens).decode("utf-8", errors)
 
     def decode_bytes(self, ids: ArrayLike, *, skip_special_tokens: bool = False) -> bytes:
         """Bytes of ids, whether or not they are UTF-8; arguments and errors as in :meth:`decode`."""
-        return _decoding.decode_bytes(self._vocabulary, ids, skip_special_tokens)
+        return self._decoder.decode_bytes(ids, skip_special_tokens)
 
     def decode_batch(
         self,
@@ -369,7 +377,7 @@ class Tokenizer:
         UnicodeDecodeError
             As :meth:`decode`.
         """
-        return _decoding.decode_batch(self._vocabulary, ids, skip_special_tokens, errors)
+        return self._decoder.decode_batch(ids, skip_special_tokens, errors)
 
     # --- the vocabulary ----------------------------------------------------------------------------------------
 
@@ -395,12 +403,12 @@ class Tokenizer:
         ------
         UnknownTokenError
         """
-        return _decoding.decode_bytes(self._vocabulary, [token_id], False)
+        return self._decoder.decode_bytes([token_id], False)
 
     def id_to_token(self, token_id: int) -> str:
         """Token of an id as vocabulary files of this kind write it.
 
-        Special tokens as they stand in text, others in GPT-2's byte alphabet (``"Ġthe"`` for ``b" the"``).
+        Special tokens as they stand in text, those of byte-level BPE in GPT-2's alphabet (``"Ġthe"`` for ``b" the"``).
 
         Raises
         ------
@@ -410,7 +418,7 @@ class Tokenizer:
         for token, special_id in self._special.ids.items():
             if special_id == token_id:
                 return token
-        return written(content)
+        return self._decoder.spelling(content)
 
     def token_to_id(self, token: str | bytes) -> int:
         """Id of a token.
@@ -429,19 +437,11 @@ class Tokenizer:
             special = self._special.ids.get(token)
             if special is not None:
                 return special
-            content = bytes_of(token)
-        elif isinstance(token, bytes):
-            content = token
-        else:
+        elif not isinstance(token, bytes):
             raise TypeError(f"`token` must be str or bytes, got {type(token).__name__}")
-        if content:
-            array = np.frombuffer(content, np.uint8)
-            lookup, piece_bytes, piece_offsets = map(
-                self._vocabulary.__getitem__, ("piece_lookup", "piece_bytes", "piece_offsets")
-            )
-            found = int(find_piece(lookup, piece_bytes, piece_offsets, array, 0, array.size))
-            if found >= 0:
-                return found
+        found = self._decoder.id_of(token)
+        if found >= 0:
+            return found
         if isinstance(token, bytes):
             for special_token, special_id in self._special.ids.items():
                 if special_token.encode() == token:
@@ -465,7 +465,7 @@ class Tokenizer:
         self.decode(batch.values)
         self.token_to_id(b"a")
 
-    def kernel_memory(self, capacity: int = 4096) -> tuple[ByteBpeTables, WordCache, Scratch]:
+    def kernel_memory(self, capacity: int = 4096) -> tuple[Any, WordCache, Any]:
         """What the kernels need to encode with this vocabulary inside compiled functions of your own.
 
         Parameters
@@ -475,21 +475,21 @@ class Tokenizer:
 
         Returns
         -------
-        tables : ByteBpeTables
-            Read-only, for any number of threads.
-        cache, scratch : WordCache, Scratch
+        tables : tuple of arrays
+            ``ByteBpeTables`` or its like in other families; read-only, for any number of threads.
+        cache, scratch : WordCache, tuple of arrays
             New, for one thread.
 
         Notes
         -----
-        ``docs/kernels.md`` has an example; :func:`numba_nlp.kernels.segment.bpe.encode_rows` is the contract.
+        ``docs/kernels.md`` has an example;
+        :func:`numba_nlp.kernels.segment.cached_rows.encode_rows` is the contract.
         """
         return self._encoder.kernel_memory(capacity)
 
     def describe(self) -> dict[str, Any]:
         """What runs: algorithm, reference, pattern and how it is scanned, Unicode version, memory, call path."""
         metadata = self._vocabulary.metadata
-        is_regex = metadata["pattern"] == "regex"
         return {
             "name": metadata["name"],
             "algorithm": metadata["algorithm"],
@@ -499,10 +499,8 @@ class Tokenizer:
             "special_policy": metadata["special_policy"],
             "pattern": metadata["pattern"],
             "pattern_regex": metadata["pattern_regex"],
-            "scanner": "regex library (exact, slower)" if is_regex else "hand-written kernel",
             "unicode_version": metadata["unicode_version"],
-            "merging": "linear-time lists" if self._encoder.ordered else "heap (the merge list is not ordered)",
-            "calls": "by address" if self._encoder.uses_fast_calls else "through Numba's dispatcher",
+            **self._encoder.describe(),
             "digest": self._vocabulary.digest,
             "path": None if self._vocabulary.path is None else str(self._vocabulary.path),
         }

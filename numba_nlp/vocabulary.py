@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numba_nlp._atomic import atomic_writer
+from numba_nlp._schemas import SCHEMAS, schema_of
+from numba_nlp._schemas.fields import check_structure, fail
 from numba_nlp._vocabulary_file import (
     Header,
     canonical_json,
@@ -25,7 +27,6 @@ from numba_nlp._vocabulary_file import (
     payload_digest,
     read_header_length,
 )
-from numba_nlp._vocabulary_schema import SCHEMAS, check_structure, fail, schema_of
 from numba_nlp.errors import UnsupportedFeatureError, VocabularyFormatError
 
 __all__ = ["Vocabulary"]

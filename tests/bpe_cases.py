@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from numba_nlp._encoder import Encoder
+from numba_nlp._encoders.byte_bpe import ByteBpeEncoder
 from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch, new_scratch
 from numba_nlp.kernels.tables.word_cache import WordCache
@@ -119,7 +119,7 @@ def _compiled(pieces: list[bytes], pairs: list[tuple[bytes, bytes]], ignore_merg
         )
     )
     vocabulary = Vocabulary(arrays, metadata)
-    encoder = Encoder(vocabulary, np.zeros(256, np.uint8))
+    encoder = ByteBpeEncoder(vocabulary, np.zeros(256, np.uint8))
     # the symbols of the twin: bytes, then the products in any order
     symbols = {bytes([byte]): byte for byte in range(256)}
     for left, right in pairs:
@@ -128,7 +128,7 @@ def _compiled(pieces: list[bytes], pairs: list[tuple[bytes, bytes]], ignore_merg
         (symbols[left], symbols[right]): (number, symbols[left + right]) for number, (left, right) in enumerate(pairs)
     }
     return Case(
-        tables=encoder._tables,
+        tables=encoder.tables,
         vocabulary=vocabulary,
         n_merges=encoder._n_merges,
         ordered=encoder.ordered,

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from numba_nlp._vocabulary_schema import SCHEMAS
+from numba_nlp._schemas import SCHEMAS
 from numba_nlp.errors import VocabularyFormatError
 from numba_nlp.kernels.tables import hashing
 from numba_nlp.kernels.tables.merge_table import find_merge_pair

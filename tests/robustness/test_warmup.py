@@ -13,10 +13,11 @@ def test_warming_up() -> None:
     nlp.warmup(["gpt2"], progress=names.append)
     assert names
     # one row encoder, and what the encoders of all patterns share
-    assert [name for name in names if ".rows_" in name] == ["numba_nlp._fastcall.rows_gpt2"]
-    assert "numba_nlp._fastcall.encode_one" in names
+    assert [name for name in names if ".rows_" in name] == ["numba_nlp._fastcall.control.rows_byte_bpe_gpt2"]
+    assert "numba_nlp._fastcall.single.encode_one" in names
+    assert "numba_nlp._fastcall.control.encode_unseen_byte_bpe" in names
     nlp.warmup([])
-    with pytest.raises(ValueError, match=r"`names` holds 'gtp2', which is in none of: .*rows_gpt2"):
+    with pytest.raises(ValueError, match=r"`names` holds 'gtp2', which is in none of: .*rows_byte_bpe_gpt2"):
         nlp.warmup(["gpt2", "gtp2"])
     with pytest.raises(TypeError, match=r"`names` is one str; pass \['gpt2'\]"):
         nlp.warmup("gpt2")

@@ -1,54 +1,27 @@
-"""Byte-level BPE: rows of text to ids, through the word cache.
+"""Byte-level BPE: what merges a pre-token, and the row encoders of all patterns.
 
-Rows are cut into pre-tokens (spans), about ``BLOCK`` at a time. A block is worked through in three passes, so that
-memory latency overlaps: spans, then keys with a prefetch of their cache entry, then probe and emit. A pre-token that
-the cache does not hold goes through :mod:`numba_nlp.kernels.segment.merge` and is entered.
+Rows are cut into pre-tokens and go through the word cache (:mod:`numba_nlp.kernels.segment.cached_rows`). A pre-token
+that the cache does not hold goes through :mod:`numba_nlp.kernels.segment.merge` and is entered.
 
 Twin: ``numba_nlp.reference.segment.bpe``: rows, and a pre-token by itself.
 """
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
-from numba_nlp.kernels.segment.bpe_memory import BLOCK
+from numba_nlp.kernels.segment.cached_rows import rows_function, specialise, unseen_function
 from numba_nlp.kernels.segment.fill_scalar import fill_spans_deepseek_v3
 from numba_nlp.kernels.segment.merge import MERGE_SHORT_LIMIT, merge_short
 from numba_nlp.kernels.segment.merge_long import merge_long
 from numba_nlp.kernels.segment.window_cl100k import fill_spans_cl100k, fill_spans_llama3, fill_spans_qwen2
 from numba_nlp.kernels.segment.window_gpt2 import fill_spans_gpt2
 from numba_nlp.kernels.segment.window_o200k import fill_spans_o200k, fill_spans_tekken
-from numba_nlp.kernels.tables.hashing import find_piece, hash_bytes
-from numba_nlp.kernels.tables.word_cache import (
-    BITS,
-    ID_BITS,
-    LONG_LIMIT,
-    MISSES,
-    SHORT_LIMIT,
-    bring_home,
-    copy_ids,
-    find_long,
-    grow_if_full,
-    home_of,
-    keep_long,
-    keep_short,
-)
-from numba_nlp.kernels.words import (
-    is_readable,
-    load_word,
-    peek,
-    poke,
-    prefetch,
-    raw_load64,
-    raw_store64,
-    shift_right,
-    trailing_zeros,
-    unlikely,
-)
+from numba_nlp.kernels.tables.hashing import find_piece
+from numba_nlp.kernels.words import trailing_zeros
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -94,282 +67,6 @@ def merge_piece(tables, data, start, n, scratch, ids, first):
     return merge_long(tables, data, start, n, scratch, ids, first)
 
 
-@inlined
-def recall_piece(cache, data, start, n, low, high, home, ids, first):
-    """Ids of one pre-token from where the cache may hold it besides its home in the short table.
-
-    Parameters
-    ----------
-    cache : WordCache
-    data : uint8[m]
-    start, n : int64
-        The pre-token.
-    low, high, home : uint64, uint64, int64
-        Its key and home in the short table (:func:`make_keys`).
-    ids : int32[k]
-        Written from ``first`` on.
-    first : int64
-
-    Returns
-    -------
-    int64
-        Number of ids; 0 when the cache does not hold the pre-token.
-    """
-    if n <= SHORT_LIMIT:
-        if bring_home(cache, low, high, home):
-            return copy_ids(cache, home, ids, first)
-    elif n <= LONG_LIMIT:
-        at = find_long(cache, hash_bytes(data, start, start + n), data, start, n)
-        if at >= 0:
-            source = np.int64(shift_right(cache.long_entries[at + 2], 32))
-            n_ids = np.int64(cache.long_entries[at + 2] & np.uint64(0xFFFFFFFF))
-            for i in range(n_ids):
-                ids[first + i] = cache.arena_ids[source + i]
-            return n_ids
-    return np.int64(0)
-
-
-@inlined
-def encode_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, first):
-    """Merge one pre-token that the cache does not hold, and enter it.
-
-    Parameters
-    ----------
-    tables, cache : ByteBpeTables, WordCache
-    data : uint8[m]
-    start, n : int64
-        The pre-token.
-    low, high, home : uint64, uint64, int64
-        Its key and home in the short table (:func:`make_keys`).
-    scratch : Scratch
-    ids : int32[k]
-        Written from ``first`` on.
-    first : int64
-
-    Returns
-    -------
-    int64
-        Number of ids; negative, as of :func:`numba_nlp.kernels.segment.merge_long.merge_long`, when the lists of the
-        scratch are too short.
-    """
-    n_ids = merge_piece(tables, data, start, n, scratch, ids, first)
-    if n_ids < 0:
-        return n_ids
-    cache.fill[MISSES] += 1
-    if n <= SHORT_LIMIT:
-        keep_short(cache, low, high, home, ids, first, n_ids)
-    elif n <= LONG_LIMIT:
-        keep_long(cache, hash_bytes(data, start, start + n), data, start, n, ids, first, n_ids)
-    return n_ids
-
-
-@inlined
-def make_keys(cache, data, n, scratch):
-    """Key and home entry of ``n`` spans, with a prefetch of the entry.
-
-    Parameters
-    ----------
-    cache : WordCache
-    data : uint8[m]
-    n : int64
-        Spans in ``scratch.starts`` and ``scratch.ends``.
-    scratch : Scratch
-        ``low``, ``high``, ``homes`` are written.
-    """
-    entries = cache.entries
-    shift = 64 - cache.fill[BITS]
-    masks = scratch.masks
-    starts, ends, lows, highs, homes = scratch.starts, scratch.ends, scratch.low, scratch.high, scratch.homes
-    # the last spans of the data may not be read 16 bytes at a time
-    safe = n
-    if data.size == 0:
-        # positions are addresses: every row ends somewhere else, so each span may be the last of its page
-        for i in range(n):
-            if not is_readable(data, peek(starts, i), 16):
-                safe = np.int64(0)
-                break
-    while safe > 0 and not is_readable(data, peek(starts, safe - 1), 16):
-        safe -= 1
-    for i in range(safe):
-        start = peek(starts, i)
-        row = 4 * min(peek(ends, i) - start, SHORT_LIMIT + 1)
-        low = (raw_load64(data, start) & peek(masks, row)) | peek(masks, row + 1)
-        high = (raw_load64(data, start + 8) & peek(masks, row + 2)) | peek(masks, row + 3)
-        home = home_of(low, high, shift)
-        prefetch(entries, 4 * home)
-        poke(lows, i, low)
-        poke(highs, i, high)
-        poke(homes, i, home)
-    for i in range(safe, n):
-        start = starts[i]
-        length = ends[i] - start
-        row = 4 * min(length, SHORT_LIMIT + 1)
-        low = masks[row + 1]
-        high = masks[row + 3]
-        if length <= SHORT_LIMIT:
-            low |= load_word(data, start, min(length, 8))
-            high |= load_word(data, start + 8, max(length - 8, 0))
-        lows[i] = low
-        highs[i] = high
-        homes[i] = home_of(low, high, shift)
-
-
-@inlined
-def emit_hits(cache, first_span, n, scratch, ids, out):
-    """Ids of spans as long as each is found at its home.
-
-    Parameters
-    ----------
-    cache : WordCache
-    first_span, n : int64
-        Spans ``first_span`` to ``n`` of the scratch, with their keys.
-    scratch : Scratch
-        ``scratch.emitted[i]`` becomes the place of the first id of span ``i``.
-    ids : int32[k]
-        Written from ``out`` on; has four elements more than can be needed.
-    out : int64
-
-    Returns
-    -------
-    span, out : int64, int64
-        The first span that is not at home (``n`` when all are), and the place after the last id.
-    """
-    entries = cache.entries
-    lows, highs, homes, emitted = scratch.low, scratch.high, scratch.homes, scratch.emitted
-    for i in range(first_span, n):
-        poke(emitted, i, out)
-        at = 4 * peek(homes, i)
-        if unlikely((peek(entries, at) ^ peek(lows, i)) | (peek(entries, at + 1) ^ peek(highs, i)) != ZERO):
-            return i, out
-        first = peek(entries, at + 2)
-        count = np.int64(shift_right(first, 60))
-        if count <= 4:
-            raw_store64(ids, out, first & ID_BITS)
-            raw_store64(ids, out + 2, peek(entries, at + 3))
-        else:
-            source = np.int64(first & ID_BITS)
-            for k in range(count):
-                poke(ids, out + k, peek(cache.arena_ids, source + k))
-        out += count
-    return n, out
-
-
-def emit_block(tables, cache, data, n, scratch, ids, out):
-    """Ids of ``n`` spans, in order.
-
-    Parameters
-    ----------
-    tables, cache : ByteBpeTables, WordCache
-    data : uint8[m]
-    n : int64
-        Spans in ``scratch.starts`` and ``scratch.ends``.
-    scratch : Scratch
-        ``scratch.emitted[i]`` becomes the place of the first id of span ``i``; ``emitted[n]`` the end.
-    ids : int32[k]
-        Written from ``out`` on; has four elements more than can be needed.
-    out : int64
-
-    Returns
-    -------
-    int64
-        Place after the last id; negative, as of :func:`encode_unseen`, when the scratch is too small.
-    """
-    grow_if_full(cache)
-    make_keys(cache, data, n, scratch)
-    span = np.int64(0)
-    while True:
-        span, out = emit_hits(cache, span, n, scratch, ids, out)
-        if span >= n:
-            break
-        start = scratch.starts[span]
-        length = scratch.ends[span] - start
-        low, high, home = scratch.low[span], scratch.high[span], scratch.homes[span]
-        n_ids = recall_piece(cache, data, start, length, low, high, home, ids, out)
-        if n_ids == 0:
-            n_ids = solve_unseen(  # noqa: F821  bound by `rows_function`
-                tables, cache, data, start, length, low, high, home, scratch, ids, out
-            )
-        if n_ids < 0:
-            return n_ids
-        out += n_ids
-        span += 1
-    scratch.emitted[n] = out
-    return out
-
-
-def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, scratch, ids, offsets, out):
-    """Encode rows of text: the code that :func:`specialise` compiles for one pattern.
-
-    Parameters
-    ----------
-    tables, cache : ByteBpeTables, WordCache
-    data : uint8[m]
-        Valid UTF-8.
-    starts, ends : int64[rows]
-        Row ``r`` is ``data[starts[r]:ends[r]]``; rows that are not empty come in the order of their bytes.
-    fixed : int32[rows] or int32[0]
-        An id to give for the row in place of its text, or -1; empty when there is none.
-    first_row, last_row : int64
-        Rows to encode.
-    scratch : Scratch
-    ids : int32[k]
-        Written from ``out`` on: room for one id a byte, one a fixed row, and four more.
-    offsets : int64[rows + 1]
-        ``offsets[r + 1]`` becomes the place after the last id of row ``r``.
-    out : int64
-
-    Returns
-    -------
-    int64
-        Place after the last id. When a pre-token of ``n`` bytes is longer than the lists of the scratch, ``-n``: rows
-        before ``scratch.progress[0]`` are done, and with larger scratch the work goes on from that row, whose ids
-        start at ``scratch.progress[1]``.
-    """
-    n = np.int64(0)
-    pending = first_row
-    pending_out = out
-    row = first_row
-    position = np.int64(-1)
-    while True:
-        # fill the block from as many rows as it takes
-        stop_id = np.int64(-1)
-        while row < last_row:
-            if fixed.size != 0 and fixed[row] >= 0:
-                stop_id = np.int64(fixed[row])
-                break
-            if position < 0:
-                position = starts[row]
-            n, position = fill_spans(  # noqa: F821  bound by `rows_function`
-                tables.class_index, tables.class_blocks, data, position, ends[row], scratch.starts, scratch.ends, n,
-                BLOCK,
-            )  # fmt: skip
-            if position < ends[row]:
-                break
-            # the span count for now; becomes the place of the ids when the block is emitted
-            offsets[row + 1] = n
-            row += 1
-            position = np.int64(-1)
-        out = emit_block(tables, cache, data, n, scratch, ids, out)
-        if out < 0:
-            scratch.progress[0] = pending
-            scratch.progress[1] = pending_out
-            return out
-        for closed in range(pending, row):
-            offsets[closed + 1] = scratch.emitted[offsets[closed + 1]]
-        if row > pending:
-            pending_out = offsets[row]
-        n = np.int64(0)
-        if stop_id >= 0:
-            ids[out] = np.int32(stop_id)
-            out += 1
-            offsets[row + 1] = out
-            row += 1
-            pending_out = out
-        pending = row
-        if row >= last_row:
-            return out
-
-
 @kernel
 def fill_whole(class_index, class_blocks, data, position, stop, starts, ends, n, limit):
     """Append the whole text as one span: for text that is already cut into pre-tokens.
@@ -399,49 +96,8 @@ def fill_whole(class_index, class_blocks, data, position, stop, starts, ends, n,
     return n, position
 
 
-def specialise(function: Any, name: str, **names: Any) -> Any:
-    """Copy a function with other meanings of some global names: one source, one kernel a pattern.
-
-    Parameters
-    ----------
-    function : function
-    name : str
-        Name of the copy, which also names it in the cache of compiled code.
-    **names
-        What the global names mean in the copy.
-
-    Returns
-    -------
-    function
-        Not compiled yet. A closure would do the same but cannot be cached by Numba across processes.
-    """
-    copy = FunctionType(function.__code__, {**function.__globals__, **names}, name, function.__defaults__)
-    copy.__qualname__ = name
-    copy.__module__ = function.__module__
-    copy.__doc__ = function.__doc__
-    return copy
-
-
-def rows_function(pattern: str, compiled: Any, name: str, unseen: Any) -> Any:
-    """Build and compile :func:`encode_rows` for one pattern.
-
-    Parameters
-    ----------
-    pattern : str
-        A key of ``FILLS``.
-    compiled : callable
-        Decorator that compiles.
-    name : str
-        Name of the kernel.
-    unseen : callable
-        What encodes a pre-token that the cache does not hold: :func:`encode_unseen` or a stand-in.
-    """
-    block = inlined(specialise(emit_block, f"_emit_block_of_{name}", solve_unseen=unseen))
-    return compiled(specialise(encode_rows, name, fill_spans=FILLS[pattern], emit_block=block))
-
-
-#: What cuts text into pre-tokens, by the name of the pattern; "whole" takes each row as one pre-token.
-FILLS = {
+#: Scanners: what cuts text into pre-tokens, by the name of the pattern; "whole" takes each row as one pre-token.
+SCANS = {
     "gpt2": fill_spans_gpt2,
     "cl100k": fill_spans_cl100k,
     "o200k": fill_spans_o200k,
@@ -451,8 +107,27 @@ FILLS = {
     "deepseek_v3": fill_spans_deepseek_v3,
     "whole": fill_whole,
 }
-#: :func:`encode_rows`, compiled, by the name of the pattern.
-ENCODE_ROWS = {pattern: rows_function(pattern, kernel, f"encode_rows_{pattern}", encode_unseen) for pattern in FILLS}
+
+
+def _scan(tables, data, position, stop, starts, ends, n, limit):
+    """A scanner with the tables of this family: the code that :func:`_fill_of` compiles."""
+    return scan(  # noqa: F821  bound by `_fill_of`
+        tables.class_index, tables.class_blocks, data, position, stop, starts, ends, n, limit
+    )
+
+
+def _fill_of(pattern: str) -> Any:
+    return inlined(specialise(_scan, f"_fill_{pattern}", scan=SCANS[pattern]))
+
+
+#: What :func:`numba_nlp.kernels.segment.cached_rows.rows_function` takes as `fill_spans`, by the name of the pattern.
+FILLS = {pattern: _fill_of(pattern) for pattern in SCANS}
+#: A pre-token that the cache does not hold (:func:`numba_nlp.kernels.segment.cached_rows.encode_unseen`).
+encode_unseen = unseen_function(inlined, "encode_unseen_bpe", merge_piece)
+#: Row encoders (:func:`numba_nlp.kernels.segment.cached_rows.encode_rows`) by the name of the pattern.
+ENCODE_ROWS = {
+    pattern: rows_function(fill, kernel, f"encode_rows_{pattern}", encode_unseen) for pattern, fill in FILLS.items()
+}
 
 encode_rows_gpt2 = ENCODE_ROWS["gpt2"]
 encode_rows_cl100k = ENCODE_ROWS["cl100k"]

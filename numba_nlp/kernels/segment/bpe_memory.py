@@ -2,60 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
 from numba_nlp.kernels.segment.merge import new_lanes
 from numba_nlp.kernels.segment.merge_long import pending_words
 from numba_nlp.kernels.tables.word_cache import SHORT_LIMIT
 from numba_nlp.kernels.words import ALL_ONES
 
-#: Spans that are worked through together.
-BLOCK = 128
-#: Spans a scanner may write beyond ``BLOCK``.
-SLACK = 80
-
 
 class ByteBpeTables(NamedTuple):
     """The arrays of a compiled byte-level BPE vocabulary that encoding reads (docs/data_contracts.md)."""
 
-    class_index: Any  # uint16[0x110000 >> 7]
-    class_blocks: Any  # uint8[blocks * 128]
-    pair_merges: Any  # int32[65536]
-    merge_table: Any  # uint32[2^k]
-    merge_pairs: Any  # uint64[M]
-    merge_symbols: Any  # int32[M]
-    symbol_ids: Any  # int32[S]
-    piece_lookup: Any  # int32[2^k]
-    piece_bytes: Any  # uint8[n]
-    piece_offsets: Any  # int64[V + 1]
-    flags: Any  # int64[3]: whole_pieces, ordered, unique_products
+    class_index: NDArray[np.uint16]  # [0x110000 >> 7]
+    class_blocks: NDArray[np.uint8]  # [blocks * 128]
+    pair_merges: NDArray[np.int32]  # [65536]
+    merge_table: NDArray[np.uint32]  # [2^k]
+    merge_pairs: NDArray[np.uint64]  # [M]
+    merge_symbols: NDArray[np.int32]  # [M]
+    symbol_ids: NDArray[np.int32]  # [S]
+    piece_lookup: NDArray[np.int32]  # [2^k]
+    piece_bytes: NDArray[np.uint8]  # [n]
+    piece_offsets: NDArray[np.int64]  # [V + 1]
+    flags: NDArray[np.int64]  # [3]: whole_pieces, ordered, unique_products
 
 
 class Scratch(NamedTuple):
     """Working memory of one thread; made by :func:`new_scratch`."""
 
-    starts: Any  # int64[BLOCK + SLACK]
-    ends: Any  # int64[BLOCK + SLACK]
-    low: Any  # uint64[BLOCK + SLACK]
-    high: Any  # uint64[BLOCK + SLACK]
-    homes: Any  # int64[BLOCK + SLACK]
-    emitted: Any  # int64[BLOCK + SLACK]
-    masks: Any  # uint64[4 * 17], see key_masks
-    progress: Any  # int64[3]: row to go on with, and where its ids start, when the capacity is too small; for callers
-    symbols: Any  # int32[384], see new_lanes
-    keys: Any  # uint32[64]
-    list_symbols: Any  # int32[capacity]
-    list_following: Any  # int32[capacity]
-    list_previous: Any  # int32[capacity]
-    list_merges: Any  # int32[capacity]
-    queue_positions: Any  # int32[3 * capacity]
-    queue_next: Any  # int32[3 * capacity]
-    queue_heads: Any  # int32[M]
-    queue_pending: Any  # uint64[pending_words(M)]
-    heap: Any  # uint64[3 * capacity] when the merges are not ordered, else uint64[1]
+    starts: NDArray[np.int64]  # [BLOCK + SLACK]
+    ends: NDArray[np.int64]  # [BLOCK + SLACK]
+    low: NDArray[np.uint64]  # [BLOCK + SLACK]
+    high: NDArray[np.uint64]  # [BLOCK + SLACK]
+    homes: NDArray[np.int64]  # [BLOCK + SLACK]
+    emitted: NDArray[np.int64]  # [BLOCK + SLACK]
+    masks: NDArray[np.uint64]  # [4 * 17], see key_masks
+    progress: NDArray[
+        np.int64
+    ]  # [3]: row to go on with, and where its ids start, when the capacity is too small; for callers
+    symbols: NDArray[np.int32]  # [384], see new_lanes
+    keys: NDArray[np.uint32]  # [64]
+    list_symbols: NDArray[np.int32]  # [capacity]
+    list_following: NDArray[np.int32]  # [capacity]
+    list_previous: NDArray[np.int32]  # [capacity]
+    list_merges: NDArray[np.int32]  # [capacity]
+    queue_positions: NDArray[np.int32]  # [3 * capacity]
+    queue_next: NDArray[np.int32]  # [3 * capacity]
+    queue_heads: NDArray[np.int32]  # [M]
+    queue_pending: NDArray[np.uint64]  # [pending_words(M)]
+    heap: NDArray[np.uint64]  # [3 * capacity] when the merges are not ordered, else uint64[1]
 
 
 def key_masks() -> NDArray[np.uint64]:

@@ -21,9 +21,10 @@ without branches 373 MB/s; bringing guests home 473 MB/s; one home entry a looku
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.tables.hashing import MERGE_MULTIPLIER, equal_bytes
@@ -31,6 +32,8 @@ from numba_nlp.kernels.words import multiply, shift_left, shift_right
 
 #: Longest pre-token, in bytes, that is kept in the short table.
 SHORT_LIMIT = 15
+#: Most ids of a result that is kept in the short table: their number has four bits.
+SHORT_IDS = 15
 #: Longest pre-token, in bytes, that is cached at all.
 LONG_LIMIT = 512
 #: Everything of ``first`` but the number of ids.
@@ -47,11 +50,11 @@ FIRST_BITS = 13
 class WordCache(NamedTuple):
     """Arrays of one cache (see the module's text); made by :func:`new_word_cache`."""
 
-    entries: Any  # uint64[4 << bits]
-    long_entries: Any  # uint64[8 << long_bits]
-    arena_bytes: Any  # uint8[a]
-    arena_ids: Any  # int32[b]
-    fill: Any  # int64[6]
+    entries: NDArray[np.uint64]  # [4 << bits]
+    long_entries: NDArray[np.uint64]  # [8 << long_bits]
+    arena_bytes: NDArray[np.uint8]  # [a]
+    arena_ids: NDArray[np.int32]  # [b]
+    fill: NDArray[np.int64]  # [6]
 
 
 def new_word_cache(bits: int = 19, long_bits: int = 16, arena: int = 1 << 21) -> WordCache:

@@ -1,4 +1,4 @@
-"""What a compiled vocabulary must hold: one declarative schema per algorithm, and the checks that follow from it.
+"""How a schema is declared, and the checks that follow from it.
 
 The checks are those that keep a kernel inside its arrays and let every probe end, so they also run for files that
 were loaded with ``verify=False``. ``docs/data_contracts.md`` is the prose form of the declarations below.
@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from numba_nlp.errors import VocabularyFormatError
 
 __all__ = [
+    "COMMON_METADATA",
     "FORMAT_VERSION",
-    "SCHEMAS",
     "ArrayField",
     "MetadataField",
     "Schema",
+    "check_metadata_field",
     "check_structure",
+    "check_table_size",
     "fail",
-    "schema_of",
 ]
 
 #: Version of the file layout and of the fields; a reader accepts exactly its own.
@@ -115,7 +116,7 @@ class Schema:
 
 
 # Metadata that every algorithm has.
-_COMMON_METADATA = (
+COMMON_METADATA = (
     MetadataField("format_version", int, (FORMAT_VERSION,)),
     MetadataField("algorithm", str),
     MetadataField("name", str),
@@ -123,135 +124,6 @@ _COMMON_METADATA = (
     MetadataField("source_digest", str),
     MetadataField("unicode_version", str),
 )
-
-_CODE_POINT_BLOCKS = 0x110000 >> 7
-_N_BASE = 256
-
-
-def _check_byte_bpe(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-    """What the field declarations of byte-level BPE cannot say."""
-    _check_merges(file, arrays["merge_table"], arrays["merge_pairs"], sizes["symbols"])
-    if arrays["class_blocks"].size % 128:
-        fail(file, f"array `class_blocks` has length {arrays['class_blocks'].size}, expected a multiple of 128")
-
-    kinds = arrays["piece_kinds"]
-    # One more place than there are ids, where the -1 of an empty slot points to.
-    is_foreign = np.append((kinds != 0) & (kinds != 5), False)
-    foreign = is_foreign[arrays["piece_lookup"]]
-    if foreign.any():
-        piece = int(arrays["piece_lookup"][np.argmax(foreign)])
-        fail(file, f"array `piece_lookup` points to id {piece}, a piece of kind {int(kinds[piece])}, expected 0 or 5")
-
-    if metadata["unique_products"]:
-        products = arrays["merge_symbols"]
-        wrong_at = np.flatnonzero(products != np.arange(_N_BASE, _N_BASE + products.size))
-        if wrong_at.size:
-            at = int(wrong_at[0])
-            fail(
-                file,
-                f"array `merge_symbols` is {int(products[at])} at index {at}, expected {_N_BASE + at} "
-                "since metadata `unique_products` is true",
-            )
-
-    content = arrays["special_bytes"].tobytes()
-    bounds = arrays["special_offsets"].tolist()
-    previous = b""
-    for i in range(len(bounds) - 1):
-        token = content[bounds[i] : bounds[i + 1]]
-        # The first comparison also refuses an empty token, which would match everywhere without advancing.
-        if token <= previous:
-            fail(
-                file,
-                f"array `special_bytes` holds {token!r} at index {i} after {previous!r}, expected distinct non-empty "
-                "contents in ascending order",
-            )
-        previous = token
-
-
-def _check_merges(file: str, table: NDArray[Any], pairs: NDArray[Any], n_symbols: int) -> None:
-    """Table of merges: each merge lies in it once; pairs are of symbols that exist."""
-    _check_table_size(file, "merge_table", table.size)
-    number_bits = max(pairs.size - 1, 1).bit_length()
-    numbers = table[table != 0] & np.uint32((1 << number_bits) - 1)
-    if not np.array_equal(np.sort(numbers), np.arange(pairs.size)):
-        fail(file, f"array `merge_table` does not hold each of the merge numbers 0 to {pairs.size - 1} once")
-    if not pairs.size:
-        return
-    # `left << 20 | right`: the largest masked entry shows the largest field
-    largest = (("left", int(pairs.max()) >> 20), ("right", int((pairs & np.uint64(0xFFFFF)).max())))
-    for what, value in largest:
-        if value >= n_symbols:
-            fail(file, f"array `merge_pairs` holds {what} symbol {value}, expected less than {n_symbols}")
-
-
-_BYTE_BPE = Schema(
-    arrays=(
-        ArrayField("piece_bytes", "uint8"),
-        ArrayField("piece_offsets", "int64", offsets_into="piece_bytes"),
-        ArrayField("piece_kinds", "uint8", length="ids", among=(0, 2, 3, 5, 255)),
-        ArrayField("piece_lookup", "int32", low=-1, high="ids", is_table=True),
-        ArrayField("byte_symbols", "int32", length=256, low=0, high=_N_BASE),
-        ArrayField("symbol_ids", "int32", low=0, high="ids"),
-        ArrayField("pair_merges", "int32", length=65536, low=-1, high="merges"),
-        ArrayField("merge_table", "uint32"),
-        ArrayField("merge_pairs", "uint64", length="merges"),
-        ArrayField("merge_symbols", "int32", low=0, high="symbols"),
-        ArrayField("class_index", "uint16", length=_CODE_POINT_BLOCKS, low=0, high="blocks"),
-        ArrayField("class_blocks", "uint8", among=tuple(range(10))),
-        ArrayField("special_bytes", "uint8"),
-        ArrayField("special_offsets", "int64", offsets_into="special_bytes"),
-        ArrayField("special_ids", "int32", length="special_tokens", low=0, high="ids"),
-        ArrayField("special_flags", "uint8", length="special_tokens", low=0, high=32),
-        ArrayField("template_single", "int32", low=-1, high="ids"),
-    ),
-    metadata=(
-        *_COMMON_METADATA,
-        MetadataField("reference", str, ("tokenizers", "tiktoken")),
-        MetadataField("pattern", str),
-        MetadataField("pattern_regex", str),
-        MetadataField("add_prefix_space", bool),
-        MetadataField("trim_offsets", bool),
-        MetadataField("whole_pieces", bool),
-        MetadataField("unique_products", bool),
-        MetadataField("special_policy", str, ("raise", "match", "plain")),
-    ),
-    sizes={
-        "ids": lambda arrays: arrays["piece_offsets"].size - 1,
-        "symbols": lambda arrays: arrays["symbol_ids"].size,
-        "merges": lambda arrays: arrays["merge_symbols"].size,
-        "special_tokens": lambda arrays: arrays["special_offsets"].size - 1,
-        "blocks": lambda arrays: arrays["class_blocks"].size // 128,
-    },
-    # Pairs have 20 bits a symbol, of which the last one stands for "no symbol"; a key has 26 bits for a merge number.
-    limits={
-        "ids": (1, 2**31 - 1),
-        "symbols": (_N_BASE, 2**20 - 1),
-        "merges": (0, 2**24 - 1),
-        "special_tokens": (0, 2**31 - 1),
-        "blocks": (1, 65536),
-    },
-    size="ids",
-    check=_check_byte_bpe,
-)
-
-#: The schema of every algorithm; a new algorithm adds its own here.
-SCHEMAS: dict[str, Schema] = {"byte_bpe": _BYTE_BPE}
-
-
-def schema_of(file: str, metadata: Mapping[str, Any]) -> Schema:
-    """Schema that the metadata asks for, after checking version, algorithm and every required entry.
-
-    Raises
-    ------
-    VocabularyFormatError
-        An entry is missing, has the wrong type, or a value that this version does not know.
-    """
-    _check_metadata_field(file, metadata, _COMMON_METADATA[0])
-    _check_metadata_field(file, metadata, MetadataField("algorithm", str, tuple(SCHEMAS)))
-    schema = SCHEMAS[metadata["algorithm"]]
-    for field in schema.metadata:
-        _check_metadata_field(file, metadata, field)
-    return schema
 
 
 def check_structure(file: str, schema: Schema, arrays: Arrays, metadata: Mapping[str, Any]) -> None:
@@ -265,7 +137,7 @@ def check_structure(file: str, schema: Schema, arrays: Arrays, metadata: Mapping
     arrays : mapping of str to ndarray
         One-dimensional and C-contiguous.
     metadata : mapping
-        Already checked by :func:`schema_of`.
+        Already checked by :func:`numba_nlp._schemas.schema_of`.
 
     Raises
     ------
@@ -291,7 +163,8 @@ def check_structure(file: str, schema: Schema, arrays: Arrays, metadata: Mapping
     schema.check(file, arrays, metadata, sizes)
 
 
-def _check_metadata_field(file: str, metadata: Mapping[str, Any], field: MetadataField) -> None:
+def check_metadata_field(file: str, metadata: Mapping[str, Any], field: MetadataField) -> None:
+    """Check one entry: there, of its type, of a known value."""
     if field.name not in metadata:
         fail(file, f"metadata `{field.name}` is missing")
     value = metadata[field.name]
@@ -324,7 +197,7 @@ def _check_array(file: str, field: ArrayField, arrays: Arrays, sizes: Mapping[st
             if not (field.low or 0) <= value < high:
                 fail(file, f"array `{field.name}` holds {value}, expected {field.low} <= value < {high}")
     if field.is_table:
-        _check_table_size(file, field.name, array.size)
+        check_table_size(file, field.name, array.size)
         _check_table_load(file, field.name, int(np.count_nonzero(array >= 0)), array.size)
 
 
@@ -340,7 +213,8 @@ def _check_offsets(file: str, name: str, offsets: NDArray[Any], target: str, end
         fail(file, f"array `{name}` ends at {int(offsets[-1])}, expected {end}, the length of `{target}`")
 
 
-def _check_table_size(file: str, name: str, size: int) -> None:
+def check_table_size(file: str, name: str, size: int) -> None:
+    """Check the length of an open-addressing table."""
     # One slot has no address bits: the kernels would shift a 64-bit word by 64, which is undefined.
     if size < 2 or size & (size - 1):
         fail(file, f"array `{name}` has length {size}, expected a power of two of at least 2")

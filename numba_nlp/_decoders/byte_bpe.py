@@ -1,0 +1,50 @@
+"""Byte-level BPE: ids to the bytes of their pieces, one behind the other."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp._decoders.decoder import Decoder
+from numba_nlp._decoders.ids import refuse
+from numba_nlp.byte_alphabet import bytes_of, written
+from numba_nlp.kernels.segment.decode import decode_rows, decoded_length
+from numba_nlp.kernels.tables.hashing import find_piece
+
+__all__ = ["ByteBpeDecoder"]
+
+#: Spare bytes that let the kernel copy 16 at a time.
+_SPARE = 16
+
+
+class ByteBpeDecoder(Decoder):
+    """Decodes with a vocabulary of algorithm ``byte_bpe``; tokens are spelled in GPT-2's byte alphabet."""
+
+    def text_of_rows(
+        self, values: NDArray[np.int32], offsets: NDArray[np.int64], skip_special: bool, single: bool
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        where = np.zeros(1, np.int64)
+        pieces = self.vocabulary["piece_offsets"], self.vocabulary["piece_kinds"]
+        first, last = int(offsets[0]), int(offsets[-1])
+        n = int(decoded_length(*pieces, values, first, last, int(skip_special), where))
+        if n < 0:
+            at = int(where[0])
+            row = int(np.searchsorted(offsets, at, side="right")) - 1
+            refuse(self.vocabulary, values, at, None if single else row, at - int(offsets[row]))
+        out = np.empty(n + _SPARE, np.uint8)
+        ends = np.empty(offsets.size, np.int64)
+        decode_rows(self.vocabulary["piece_bytes"], *pieces, values, offsets, int(skip_special), out, ends, where)
+        return out, ends
+
+    def spelling(self, content: bytes) -> str:
+        return written(content)
+
+    def id_of(self, token: str | bytes) -> int:
+        content = bytes_of(token) if isinstance(token, str) else token
+        if not content:
+            return -1
+        array = np.frombuffer(content, np.uint8)
+        lookup, piece_bytes, piece_offsets = map(
+            self.vocabulary.__getitem__, ("piece_lookup", "piece_bytes", "piece_offsets")
+        )
+        return int(find_piece(lookup, piece_bytes, piece_offsets, array, 0, array.size))

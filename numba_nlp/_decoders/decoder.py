@@ -1,0 +1,91 @@
+"""What all decoders share: one row or many, bytes or text."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from numba_nlp._decoders.ids import check_errors, checked_ids, gathered_rows, read_only
+from numba_nlp.ragged import Ragged
+from numba_nlp.vocabulary import Vocabulary
+
+__all__ = ["Decoder"]
+
+
+class Decoder(ABC):
+    """Decodes ids with one vocabulary, and knows how its tokens are spelled.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    @abstractmethod
+    def text_of_rows(
+        self, values: NDArray[np.int32], offsets: NDArray[np.int64], skip_special: bool, single: bool
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Bytes of rows of ids.
+
+        Parameters
+        ----------
+        values, offsets : int32[m], int64[rows + 1]
+            Read-only.
+        skip_special : bool
+        single : bool
+            The rows are one that was given by itself; then errors name no row.
+
+        Returns
+        -------
+        data, ends : uint8[n], int64[rows + 1]
+            ``data`` may be longer than needed; row ``r`` is ``data[ends[r]:ends[r + 1]]``, ``ends[0]`` is 0.
+
+        Raises
+        ------
+        UnknownTokenError
+        """
+
+    @abstractmethod
+    def spelling(self, content: bytes) -> str:
+        """How vocabulary files of this kind write the token that decodes to some bytes."""
+
+    @abstractmethod
+    def id_of(self, token: str | bytes) -> int:
+        """Id of a piece of the model by its spelling or its bytes; -1 when there is none."""
+
+    def decode_bytes(self, ids: ArrayLike, skip_special: bool) -> bytes:
+        """Bytes of one row of ids.
+
+        Raises
+        ------
+        UnknownTokenError, TypeError
+        """
+        given = checked_ids(self.vocabulary, ids, None)
+        data, ends = self.text_of_rows(given, read_only(np.array([0, given.size])), skip_special, True)
+        return data[: int(ends[1])].tobytes()
+
+    def decode_batch(
+        self, ids: Ragged | NDArray[Any] | Iterable[ArrayLike], skip_special: bool, errors: str
+    ) -> list[str | None]:
+        """Text of each row of ids.
+
+        Raises
+        ------
+        UnknownTokenError, TypeError, ValueError, UnicodeDecodeError
+        """
+        check_errors(errors)
+        rows = gathered_rows(self.vocabulary, ids)
+        data, ends = self.text_of_rows(read_only(rows.values), read_only(rows.offsets), skip_special, False)
+        text = data.data
+        decoded: list[str | None] = [str(text[a:b], "utf-8", errors) for a, b in pairwise(ends.tolist())]
+        if rows.valid is not None:
+            for row in np.flatnonzero(~rows.valid).tolist():
+                decoded[row] = None
+        return decoded

@@ -1,0 +1,87 @@
+"""Checks of the ids that somebody wants decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from numba_nlp.errors import UnknownTokenError
+from numba_nlp.ragged import Ragged
+from numba_nlp.vocabulary import Vocabulary
+
+__all__ = ["check_errors", "checked_ids", "gathered_rows", "read_only", "refuse"]
+
+
+def check_errors(errors: str) -> None:
+    """Refuse unknown values of the option.
+
+    Raises
+    ------
+    ValueError
+    """
+    if errors not in ("strict", "replace", "ignore"):
+        raise ValueError(f"`errors` must be 'strict', 'replace' or 'ignore', got {errors!r}")
+
+
+def gathered_rows(vocabulary: Vocabulary, ids: Ragged | NDArray[Any] | Iterable[ArrayLike]) -> Ragged:
+    """Rows of ids from whatever holds them.
+
+    Raises
+    ------
+    TypeError, UnknownTokenError
+    """
+    if isinstance(ids, Ragged):
+        return ids
+    if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+        raise TypeError(f"`ids` must be a Ragged, a two-dimensional array or rows of ids, got {type(ids).__name__}")
+    if type(ids).__module__.partition(".")[0] == "pyarrow":
+        return Ragged.from_arrow(ids)
+    rows = [checked_ids(vocabulary, row, number) for number, row in enumerate(ids)]
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([row.size for row in rows], out=offsets[1:])
+    return Ragged(np.concatenate(rows) if rows else np.zeros(0, np.int32), offsets)
+
+
+def checked_ids(vocabulary: Vocabulary, ids: ArrayLike, row: int | None) -> NDArray[np.int32]:
+    """One row of ids as a read-only int32 array; ids that int32 cannot hold are refused like other unknown ones."""
+    place = "" if row is None else f" (row {row})"
+    try:
+        given = np.asarray(ids)
+    except ValueError:  # rows of different lengths
+        raise TypeError(f"ids{place} must be one-dimensional; decode_batch takes rows") from None
+    if given.ndim != 1:
+        raise TypeError(f"ids{place} must be one-dimensional, got {given.ndim} dimensions; decode_batch takes rows")
+    exact = None
+    if given.dtype.kind in ("f", "O"):
+        # numpy makes floats or objects of lists with whole numbers beyond 64 bits
+        exact = np.asarray(ids, object)
+        if all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in exact):
+            given = exact
+    if given.size and given.dtype.kind not in "iu" and given is not exact:
+        raise TypeError(f"ids{place} must be whole numbers, got {given.dtype}")
+    if given.dtype != np.int32:
+        outside = (given < 0) | (given > np.iinfo(np.int32).max) if given.size else np.zeros(0, np.bool_)
+        if outside.any():
+            at = int(np.argmax(outside))
+            refuse(vocabulary, given, at, row, at)
+        given = given.astype(np.int32)
+    return read_only(np.ascontiguousarray(given))
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A read-only view: kernels are compiled for one kind of array."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def refuse(vocabulary: Vocabulary, ids: NDArray[Any], index: int, row: int | None, place: int) -> NoReturn:
+    """Raise the error of an id that the vocabulary does not have."""
+    where = f"place {place}" if row is None else f"row {row}, place {place}"
+    raise UnknownTokenError(
+        f"id {int(ids[index])} ({where}) is not in the vocabulary, whose ids go from 0 to {vocabulary.size - 1}"
+        + (" with gaps" if 0 <= int(ids[index]) < vocabulary.size else "")
+    )

@@ -1,0 +1,32 @@
+"""Encoders: one class for each algorithm that a vocabulary can name."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp.vocabulary import Vocabulary
+
+__all__ = ["ENCODERS", "new_encoder"]
+
+#: Module and class of the encoder of each algorithm; imported when a vocabulary asks for it.
+ENCODERS = {"byte_bpe": ("byte_bpe", "ByteBpeEncoder")}
+
+
+def new_encoder(vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> CachedEncoder:
+    """The encoder of a vocabulary.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    special_first : uint8[256]
+        Bytes that a special token may start with.
+    """
+    module, name = ENCODERS[vocabulary.metadata["algorithm"]]
+    encoder: CachedEncoder = getattr(importlib.import_module(f"numba_nlp._encoders.{module}"), name)(
+        vocabulary, special_first
+    )
+    return encoder

@@ -1,0 +1,179 @@
+"""Byte-level BPE: tables, prefix space, pre-tokens by a regular expression, spans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp import _fastcall
+from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp._encoders.regex_cut import cut_segments
+from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen
+from numba_nlp._fastcall.families import byte_bpe
+from numba_nlp.errors import STATUS_UNKNOWN_ID
+from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
+from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch, new_scratch
+from numba_nlp.kernels.segment.prefix import prefix_spaces
+from numba_nlp.kernels.segment.spans import TRIM_ALL, TRIM_KEEP_FIRST, TRIM_NONE, UNIT_BYTE, UNIT_CHAR, fill_spans
+from numba_nlp.vocabulary import Vocabulary
+
+__all__ = ["ByteBpeEncoder"]
+
+
+class ByteBpeEncoder(CachedEncoder):
+    """Encodes with a vocabulary of algorithm ``byte_bpe``.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    special_first : uint8[256]
+    """
+
+    #: The lists of the merge kernels hold three 32-bit entries a byte.
+    capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
+
+    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
+        metadata = vocabulary.metadata
+        self.ordered = _merges_are_ordered(vocabulary)
+        self._n_merges = int(vocabulary["merge_symbols"].size)
+        self._piece_offsets = vocabulary["piece_offsets"]
+        self._add_prefix_space = bool(metadata["add_prefix_space"])
+        self._trim = TRIM_NONE
+        if metadata["trim_offsets"]:
+            self._trim = TRIM_KEEP_FIRST if metadata.get("trim_keeps_prefix_space", False) else TRIM_ALL
+        flags = np.array([metadata["whole_pieces"], self.ordered, metadata["unique_products"]], np.int64)
+        arrays = {name: vocabulary[name] for name in ByteBpeTables._fields[:-1]}
+        arrays["class_index"] = _for_any_bytes(arrays["class_index"])
+        tables = ByteBpeTables(**arrays, flags=frozen(flags))
+        pattern: str = metadata["pattern"]
+        self._splitter: Callable[[str], NDArray[np.int64]] | None = None
+        if pattern == "regex":
+            from numba_nlp.regex_split import RegexSplitter
+
+            self._splitter = RegexSplitter(
+                metadata["pattern_regex"],
+                vocabulary["class_index"],
+                vocabulary["class_blocks"],
+                metadata["reference"],
+            ).piece_ends
+        super().__init__(tables, "whole" if pattern == "regex" else pattern, special_first)
+
+    def family(self) -> _fastcall.Family:
+        return byte_bpe()
+
+    def encode_rows(self, pattern: str) -> Any:
+        return ENCODE_ROWS[pattern]
+
+    def new_scratch(self, capacity: int) -> Scratch:
+        return new_scratch(self._n_merges, self.ordered, capacity)
+
+    def takes_strings(self) -> bool:
+        return self._splitter is None and not self._add_prefix_space
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "scanner": "hand-written kernel" if self._splitter is None else "regex library (exact, slower)",
+            "merging": "linear-time lists" if self.ordered else "heap (the merge list is not ordered)",
+            **super().describe(),
+        }
+
+    def encode(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        unit: str | None,
+        num_threads: int,
+    ) -> Encoded:
+        first_of_row = None if segments is None else segments.first_of_row
+        source, source_starts, source_ends, fixed = data, starts, ends, NO_IDS
+        if segments is not None:
+            source_starts, source_ends, fixed = segments.starts, segments.ends, segments.fixed
+        if self._add_prefix_space:
+            source, source_starts, source_ends = _with_prefix_spaces(source, source_starts, source_ends, fixed)
+        if self._splitter is not None:
+            source_starts, source_ends, fixed, first_piece = cut_segments(
+                self._splitter, source, source_starts, source_ends, fixed, first_of_row
+            )
+            first_of_row = first_piece if first_of_row is None else first_piece[first_of_row]
+
+        def spans_of_rows(
+            first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]
+        ) -> None:
+            self._fill_spans(
+                data, starts[first:last], ends[first:last], segments, first, last, ids, offsets, unit, *spans
+            )
+
+        return self.encode_segments(
+            source,
+            source_starts,
+            source_ends,
+            fixed,
+            first_of_row,
+            ends - starts,
+            num_threads,
+            None if unit is None else spans_of_rows,
+        )
+
+    def _fill_spans(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        first_row: int,
+        last_row: int,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        unit: str | None,
+        span_starts: NDArray[np.int64],
+        span_ends: NDArray[np.int64],
+    ) -> None:
+        if segments is None:
+            seg_starts, seg_ends, seg_fixed, first_of_row = NO_PLACES, NO_PLACES, NO_IDS, NO_PLACES
+        else:
+            seg_starts, seg_ends, seg_fixed = segments.starts, segments.ends, segments.fixed
+            first_of_row = segments.first_of_row[first_row : last_row + 1]
+        where = np.zeros(2, np.int64)
+        status = fill_spans(
+            self._piece_offsets, data, starts, ends, seg_starts, seg_ends, seg_fixed, first_of_row, ids, offsets,
+            UNIT_BYTE if unit == "byte" else UNIT_CHAR, int(self._add_prefix_space), self._trim, span_starts,
+            span_ends, where,
+        )  # fmt: skip
+        if status < 0:
+            problem = "an unknown id" if status == STATUS_UNKNOWN_ID else "ids that do not tile the text"
+            raise RuntimeError(f"spans of row {first_row + where[0]}: {problem}; please report this with the text")
+
+
+def _for_any_bytes(class_index: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """The class index with an entry for whatever four bytes can be taken for a character.
+
+    Text is checked once; if somebody writes other bytes into its buffer afterwards, the ids are wrong, but no kernel
+    looks outside a table.
+    """
+    return frozen(np.concatenate((class_index, np.repeat(class_index[-1:], (1 << 14) - class_index.size))))
+
+
+def _merges_are_ordered(vocabulary: Vocabulary) -> bool:
+    """Whether every merge comes after the merges that make its parts (then long pre-tokens merge in linear time)."""
+    pairs, products = vocabulary["merge_pairs"], vocabulary["merge_symbols"]
+    made_by = np.full(vocabulary["symbol_ids"].size, -1, np.int64)
+    made_by[products] = np.arange(products.size)
+    left = made_by[(pairs >> np.uint64(20)).astype(np.int64)]
+    right = made_by[(pairs & np.uint64(0xFFFFF)).astype(np.int64)]
+    return bool((np.maximum(left, right) < np.arange(pairs.size)).all())
+
+
+def _with_prefix_spaces(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], fixed: NDArray[np.int32]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    """The same segments with the space that ``add_prefix_space`` puts before each text."""
+    room = int(np.maximum(ends - starts, 0).sum()) + starts.size
+    out = np.empty(room, np.uint8)
+    out_starts, out_ends = np.empty_like(starts), np.empty_like(ends)
+    prefix_spaces(data, starts, ends, fixed, out, out_starts, out_ends)
+    return frozen(out), frozen(out_starts), frozen(out_ends)

@@ -1,0 +1,283 @@
+"""Encoding through the word cache: what all families of tokenizers share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp import _fastcall
+from numba_nlp._encoders.chunks import CHUNK_BYTES, SPARE_IDS, Worker, encode_in_chunks
+from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments
+from numba_nlp.kernels.tables.word_cache import WordCache, new_word_cache
+
+__all__ = ["CachedEncoder", "Context"]
+
+
+class Context:
+    """What one thread works with; belongs to one call at a time."""
+
+    __slots__ = ("_buffer", "cache", "control", "scratch")
+
+    def __init__(self, cache: WordCache, scratch: Any, control: _fastcall.ControlBlock | None) -> None:
+        self._buffer = np.empty(CHUNK_BYTES + SPARE_IDS, np.int32)
+        self.cache = cache
+        self.scratch = scratch
+        self.control = control
+
+    def buffer(self, n: int) -> NDArray[np.int32]:
+        """Room for ``n`` ids; kept unless it is for a chunk of unusual size."""
+        return self._buffer if n <= self._buffer.size else np.empty(n, np.int32)
+
+    def use_scratch(self, scratch: Any) -> None:
+        self.scratch = scratch
+        if self.control is not None:
+            self.control.set_scratch(scratch)
+
+
+class CachedEncoder(ABC):
+    """Encodes segments with one vocabulary; safe to use from several threads.
+
+    A family says how chunks of text are cut and solved (:mod:`numba_nlp.kernels.segment.cached_rows`): by its
+    :attr:`family` in compiled calls by address, by :attr:`encode_rows` through Numba's dispatcher.
+
+    Parameters
+    ----------
+    tables : tuple of arrays
+        Read-only.
+    pattern : str
+        Which of the family's row encoders.
+    special_first : uint8[256]
+        Bytes that leave a single text to the plain way (:func:`numba_nlp._fastcall.encode_one`).
+    """
+
+    #: Longest chunk, in bytes, that a thread keeps memory for between calls.
+    kept_capacity: ClassVar[int] = 1 << 12
+    #: Longest chunk, in bytes, that can be solved.
+    capacity_limit: ClassVar[int]
+    #: Most ids that a byte of text can make.
+    ids_per_byte: int = 1
+
+    def __init__(self, tables: Any, pattern: str, special_first: NDArray[np.uint8]) -> None:
+        self.tables = tables
+        self.uses_fast_calls = _fastcall.AVAILABLE
+        self._pattern = pattern
+        self._special_first = special_first
+        self._contexts: list[Context] = []
+
+    # --- what a family brings ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def family(self) -> _fastcall.Family:
+        """The compiled functions of the family."""
+
+    @abstractmethod
+    def encode_rows(self, pattern: str) -> Any:
+        """The row encoder of a pattern, called through Numba's dispatcher."""
+
+    @abstractmethod
+    def new_scratch(self, capacity: int) -> Any:
+        """Working memory of one thread for chunks of up to ``capacity`` bytes."""
+
+    @abstractmethod
+    def encode(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        unit: str | None,
+        num_threads: int,
+    ) -> Encoded:
+        """Encode rows.
+
+        Parameters
+        ----------
+        data : uint8[n]
+            Valid UTF-8.
+        starts, ends : int64[rows]
+            Byte range of each row.
+        segments : Segments or None
+            The rows cut into segments; None: each row is one text.
+        unit : {"char", "byte"} or None
+            Unit of the spans; None for none.
+        num_threads : int
+
+        Returns
+        -------
+        Encoded
+        """
+
+    def takes_strings(self) -> bool:
+        """Whether a row that is one ``str`` is encoded from its own bytes alone."""
+        return True
+
+    def describe(self) -> dict[str, Any]:
+        """What runs, as far as the family decides it."""
+        return {"calls": "by address" if self.uses_fast_calls else "through Numba's dispatcher"}
+
+    # --- single texts --------------------------------------------------------------------------------------------
+
+    def single_call(self) -> tuple[Callable[[int, Any], NDArray[np.int32] | None], int, Any] | None:
+        """Function, control-block address and owner for single texts, or None where only the plain way is right."""
+        if not self.uses_fast_calls or not self.takes_strings():
+            return None
+        context = self._new_context()
+        assert context.control is not None
+        return _fastcall.encode_one.call, context.control.address, context
+
+    # --- memory --------------------------------------------------------------------------------------------------
+
+    def kernel_memory(self, capacity: int) -> tuple[Any, WordCache, Any]:
+        """The tables, and a new cache and scratch (:meth:`numba_nlp.tokenizer.Tokenizer.kernel_memory`)."""
+        return self.tables, new_word_cache(), self.new_scratch(capacity)
+
+    def _new_context(self) -> Context:
+        cache = new_word_cache()
+        scratch = self.new_scratch(self.kept_capacity)
+        control = None
+        if self.uses_fast_calls:
+            control = _fastcall.ControlBlock(
+                self.family(), self._pattern, self.tables, cache, scratch, self._special_first
+            )
+        return Context(cache, scratch, control)
+
+    # --- batches -------------------------------------------------------------------------------------------------
+
+    def encode_strings(self, items: tuple[Any, ...], watched: bytes, num_threads: int) -> Encoded | None:
+        """Encode ``str`` objects where they lie, each as one text, or return None for the general way to decide.
+
+        Parameters
+        ----------
+        items : tuple
+        watched : bytes
+            Bytes that a special token may start with; a text that holds one is left to the general way.
+        num_threads : int
+        """
+        if not self.uses_fast_calls or not self.takes_strings() or len(watched) > 4:
+            return None
+        places = _fastcall.locate_strings(items, watched)
+        if places is None:
+            return None
+        starts, ends = places
+        return self.encode_segments(None, starts, ends, NO_IDS, None, ends - starts, num_threads, None)
+
+    def encode_segments(
+        self,
+        data: NDArray[np.uint8] | None,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        fixed: NDArray[np.int32],
+        first_of_row: NDArray[np.int64] | None,
+        sizes: NDArray[np.int64],
+        num_threads: int,
+        fill_spans: Callable[..., None] | None,
+    ) -> Encoded:
+        """Encode segments of rows on threads.
+
+        Parameters
+        ----------
+        data : uint8[n] or None
+            None: positions are addresses.
+        starts, ends, fixed : int64[segments], int64[segments], int32[segments] or int32[0]
+            Texts and given ids.
+        first_of_row : int64[rows + 1] or None
+            The segments of each row; None: one each.
+        sizes : int64[rows]
+            Bytes of each row, by which work is shared out.
+        num_threads : int
+        fill_spans : callable or None
+            As of :func:`numba_nlp._encoders.chunks.encode_in_chunks`.
+        """
+        lengths = ends - starts
+        if fixed.size:
+            lengths = np.where(fixed >= 0, 0, lengths)
+        done = np.concatenate(([0], np.cumsum(lengths)))
+
+        def part_of(first: int, last: int) -> tuple[int, int]:
+            return (first, last) if first_of_row is None else (int(first_of_row[first]), int(first_of_row[last]))
+
+        def most_ids(first: int, last: int) -> int:
+            start, stop = part_of(first, last)
+            return int(done[stop] - done[start]) * self.ids_per_byte + (stop - start if fixed.size else 0)
+
+        def new_worker() -> Worker:
+            context = self._take_context()
+
+            def encode(first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> int:
+                start, stop = part_of(first, last)
+                part = slice(start, stop)
+                places = offsets if first_of_row is None else np.zeros(stop - start + 1, np.int64)
+                given = fixed[part] if fixed.size else fixed
+                n = self._encode_chunk(context, data, starts[part], ends[part], given, ids, places)
+                if first_of_row is not None:
+                    offsets[1:] = places[first_of_row[first + 1 : last + 1] - start]
+                return n
+
+            return Worker(context.buffer, encode, lambda: self._contexts.append(context))
+
+        return encode_in_chunks(sizes, most_ids, num_threads, new_worker, fill_spans)
+
+    def _take_context(self) -> Context:
+        # list.pop and append are atomic, so two threads never share a context
+        try:
+            return self._contexts.pop()
+        except IndexError:
+            return self._new_context()
+
+    def _encode_chunk(
+        self,
+        context: Context,
+        data: NDArray[np.uint8] | None,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        fixed: NDArray[np.int32],
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+    ) -> int:
+        """Write ids and offsets of segments; gives the number of ids."""
+        row, out, capacity = 0, 0, self.kept_capacity
+        while True:
+            end = self._call(context, data, starts, ends, fixed, row, ids, offsets, out)
+            if end >= 0:
+                break
+            if -end > self.capacity_limit:
+                raise ValueError(
+                    f"a pre-token of {-end} bytes is longer than the {self.capacity_limit} bytes that can be solved; "
+                    "split the text into shorter rows"
+                )
+            row, out = int(context.scratch.progress[0]), int(context.scratch.progress[1])
+            capacity = min(max(-end, 2 * capacity), self.capacity_limit)
+            context.use_scratch(self.new_scratch(capacity))
+        if capacity > self.kept_capacity:
+            context.use_scratch(self.new_scratch(self.kept_capacity))
+        return end
+
+    def _call(
+        self,
+        context: Context,
+        data: NDArray[np.uint8] | None,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        fixed: NDArray[np.int32],
+        first: int,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        out: int,
+    ) -> int:
+        if context.control is None:
+            return int(
+                self.encode_rows(self._pattern)(
+                    self.tables, context.cache, data, starts, ends, fixed, first, starts.size, context.scratch, ids,
+                    offsets, out,
+                )
+            )  # fmt: skip
+        # an empty array at address 0 makes positions addresses
+        data_address, data_size = (0, 0) if data is None else (data.ctypes.data, data.size)
+        return context.control.call_rows(
+            context.control.address, data_address, data_size, starts.ctypes.data, ends.ctypes.data,
+            fixed.ctypes.data, fixed.size, first, starts.size, ids.ctypes.data, ids.size, offsets.ctypes.data, out,
+        )  # fmt: skip

@@ -1,0 +1,75 @@
+"""What encoders take and give: rows cut into segments, ids with spans, the number of threads.
+
+A *segment* is a stretch of text that is encoded by itself, or one id that is given (a special token). Without special
+tokens a row is one segment. Policies, input types and errors are the business of ``tokenizer.py``.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["NO_IDS", "NO_PLACES", "Encoded", "Segments", "frozen", "resolve_threads"]
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, read-only: kernels are compiled for one kind of array."""
+    array.flags.writeable = False
+    return array
+
+
+NO_IDS = frozen(np.zeros(0, np.int32))
+NO_PLACES = frozen(np.zeros(0, np.int64))
+
+
+class Segments(NamedTuple):
+    """Rows cut into segments (:func:`numba_nlp.kernels.segment.special.split_rows`)."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    fixed: NDArray[np.int32]
+    first_of_row: NDArray[np.int64]
+
+    def of_rows(self, first: int, last: int) -> Segments:
+        """The segments of some of the rows."""
+        start, stop = int(self.first_of_row[first]), int(self.first_of_row[last])
+        part = slice(start, stop)
+        first_of_row = frozen(self.first_of_row[first : last + 1] - start)
+        return Segments(self.starts[part], self.ends[part], self.fixed[part], first_of_row)
+
+
+class Encoded(NamedTuple):
+    """Ids of rows; spans when they were asked for."""
+
+    values: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    starts: NDArray[np.int64] | None
+    ends: NDArray[np.int64] | None
+
+
+def resolve_threads(num_threads: int | None) -> int:
+    """Number of threads that an argument means.
+
+    Parameters
+    ----------
+    num_threads : int or None
+        None takes ``NUMBA_NLP_NUM_THREADS``, else the processors that this process may run on.
+
+    Raises
+    ------
+    ValueError
+        Not a whole number of at least 1.
+    """
+    name: str = "num_threads"
+    value: Any = num_threads
+    if value is None:
+        given = os.environ.get("NUMBA_NLP_NUM_THREADS")
+        if given is None:
+            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        name, value = "NUMBA_NLP_NUM_THREADS", int(given) if given.isdecimal() else given
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"`{name}` must be a whole number of at least 1, got {value!r}")
+    return int(value)

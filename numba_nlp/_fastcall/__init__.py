@@ -1,0 +1,26 @@
+"""The one room that goes around Numba's dispatcher: addresses, Python objects, numpy's C interface.
+
+Why: a kernel call through the dispatcher costs about 4 us with a tuple of arrays and more with a ``str``, which is
+ten times what encoding a short sentence takes. Here
+
+* the arrays of a tokenizer are reached through one *control block*, an int64 array of addresses and lengths;
+* ``Family.rows`` encode rows with the GIL released, called through ``ctypes`` with that block;
+* :func:`encode_one` takes a ``str`` object and gives back a numpy array, made by numpy's own C function;
+* a pre-token that is not in the cache is encoded by ``Family.unseen``, which is compiled once and called through its
+  address by the row encoders of all patterns: the hot loops stay small, and nothing is compiled twice.
+
+Everything here has a plain way beside it (``numba_nlp/_encoders``) with the same results; ``AVAILABLE`` says
+whether this room works on the running interpreter, tested once on import. It does not with the JIT disabled, under
+``NUMBA_BOUNDSCHECK=1`` or ``NUMBA_NLP_PLAIN=1``, on interpreters other than CPython, and without a GIL.
+"""
+
+from __future__ import annotations
+
+from numba_nlp._fastcall.control import SINGLE_LIMIT, ControlBlock, Family
+from numba_nlp._fastcall.interpreter import is_available
+from numba_nlp._fastcall.single import encode_one
+from numba_nlp._fastcall.strings import gather_strings, locate_strings
+
+__all__ = ["AVAILABLE", "SINGLE_LIMIT", "ControlBlock", "Family", "encode_one", "gather_strings", "locate_strings"]
+
+AVAILABLE = is_available()

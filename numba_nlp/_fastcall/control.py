@@ -1,0 +1,215 @@
+"""The control block: everything that one thread needs to encode, as addresses in one int64 array.
+
+A :class:`Family` says what the tables and the scratch of an algorithm are; it makes the C functions that read them from
+a block.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp._fastcall.values import address_of, array_at, call9, load
+from numba_nlp._jit import inlined, native
+from numba_nlp.kernels.segment.cached_rows import rows_function
+from numba_nlp.kernels.tables.word_cache import WordCache
+
+__all__ = ["ControlBlock", "Family"]
+
+#: Longest text, in UTF-8 bytes, that ``encode_one`` takes.
+SINGLE_LIMIT = 1 << 14
+
+# Addresses of functions and objects, then address and length of each array of the tables, the cache and the scratch.
+ENCODE_ROWS, ENCODE_UNSEEN, AS_UTF8, CLEAR_ERROR, NEW_REFERENCE, NONE, TUPLE_ITEM = range(7)
+NEW_ARRAY, ARRAY_TYPE, SPECIAL_FIRST, SINGLE_IDS, SINGLE_PLACES, SINGLE_SHAPE, SINGLE_ROOM = range(7, 14)
+TABLES = 16
+
+#: Places of PyArray_Type and PyArray_New in numpy's table of C functions; fixed by numpy's binary interface.
+NUMPY_ARRAY_TYPE, NUMPY_NEW_ARRAY = 2, 93
+
+
+def numpy_functions() -> Any:
+    """Table of numpy's C functions, as an array of addresses."""
+    from numpy._core import multiarray
+
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.cast(get(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+
+
+def python_function_address(name: str) -> int:
+    address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+def _field_types(cls: Any) -> list[str]:
+    """Names of the dtypes of a named tuple of arrays, whose fields are annotated ``NDArray[np.<dtype>]``."""
+    hints = get_type_hints(cls)
+    # NDArray[np.int32] is ndarray[<any shape>, dtype[np.int32]]
+    return [np.dtype(get_args(get_args(hints[name])[1])[0]).name for name in cls._fields]
+
+
+def _make_reader(cls: Any, first: int, name: str) -> Any:
+    """Compile ``block address -> cls`` for a named tuple of arrays."""
+    dtypes = _field_types(cls)
+    parts = ", ".join(
+        f"array_at(load(block + {8 * (first + 2 * i)}), load(block + {8 * (first + 2 * i) + 8}), {dtype})"
+        for i, dtype in enumerate(dtypes)
+    )
+    namespace: dict[str, Any] = {"cls": cls, "array_at": array_at, "load": load}
+    namespace.update({dtype: getattr(np, dtype) for dtype in set(dtypes)})
+    return inlined(_defined(f"def {name}(block):\n    return cls({parts})\n", name, namespace))
+
+
+def _defined(source: str, name: str, namespace: dict[str, Any]) -> Any:
+    """A function from its source; a closure would do the same but cannot be cached by Numba across processes."""
+    exec(source, namespace)  # noqa: S102
+    namespace[name].__module__ = __name__
+    return namespace[name]
+
+
+class Family:
+    """C functions that encode with the tables of one algorithm.
+
+    Parameters
+    ----------
+    name : str
+        Identifier; part of the names of the compiled functions.
+    tables, scratch : type
+        Named tuples of arrays whose fields are annotated ``NDArray[np.<dtype>]``.
+    unseen : callable
+        See :func:`numba_nlp.kernels.segment.cached_rows.unseen_function`; compiled once, called through its address by
+        the row encoders: the hot loops stay small, and nothing is compiled twice.
+    fills : mapping of str to callable
+        What cuts text, by the name of the pattern (:func:`numba_nlp.kernels.segment.cached_rows.rows_function`).
+
+    Attributes
+    ----------
+    rows : dict of str to NativeFunction
+        C functions ``(block, data, size, starts, ends, fixed, n_fixed, first_row, last_row, ids, room, offsets, out) ->
+        place after the last id, or a negative status``, arrays as addresses; see
+        :func:`numba_nlp.kernels.segment.cached_rows.encode_rows`.
+    """
+
+    def __init__(self, name: str, tables: Any, scratch: Any, unseen: Any, fills: Mapping[str, Any]) -> None:
+        self.name = name
+        self.cache_at = TABLES + 2 * len(tables._fields)
+        self.scratch_at = self.cache_at + 2 * len(WordCache._fields)
+        self.size = self.scratch_at + 2 * len(scratch._fields)
+        readers = {
+            "read_tables": _make_reader(tables, TABLES, f"read_tables_{name}"),
+            "read_cache": _make_reader(WordCache, self.cache_at, f"read_cache_{name}"),
+            "read_scratch": _make_reader(scratch, self.scratch_at, f"read_scratch_{name}"),
+        }
+        self.unseen = native("int64(" + ", ".join(["int64"] * 9) + ")")(
+            _defined(
+                f"""def encode_unseen_{name}(block, data_address, data_size, start, n, low, high, home, ids_address):
+    return encode_unseen(
+        read_tables(block), read_cache(block), array_at(data_address, data_size, np.uint8), start, n,
+        np.uint64(low), np.uint64(high), home, read_scratch(block), array_at(ids_address, n + 4, np.int32), 0,
+    )
+""",
+                f"encode_unseen_{name}",
+                {**readers, "encode_unseen": unseen, "array_at": array_at, "np": np},
+            )
+        )
+        self.rows = {pattern: self._make_rows(pattern, fill, readers) for pattern, fill in fills.items()}
+
+    def _make_rows(self, pattern: str, fill: Any, readers: dict[str, Any]) -> Any:
+        """The row encoder of one pattern as a C function."""
+        rows = rows_function(fill, inlined, f"encode_rows_by_address_{self.name}_{pattern}", call_unseen)
+        name = f"rows_{self.name}_{pattern}"
+        source = f"""def {name}(
+    block, data, size, starts, ends, fixed, n_fixed, first_row, last_row, ids, room, offsets, out
+):
+    scratch = read_scratch(block)
+    scratch.progress[2] = block
+    return rows(
+        read_tables(block), read_cache(block), array_at(data, size, np.uint8),
+        array_at(starts, last_row, np.int64), array_at(ends, last_row, np.int64),
+        array_at(fixed, n_fixed, np.int32), first_row, last_row, scratch,
+        array_at(ids, room, np.int32), array_at(offsets, last_row + 1, np.int64), out,
+    )
+"""
+        namespace = {**readers, "rows": rows, "np": np, "array_at": array_at}
+        return native("int64(" + ", ".join(["int64"] * 13) + ")")(_defined(source, name, namespace))
+
+
+@inlined
+def call_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, first):
+    """Stand-in for ``encode_unseen`` inside the row encoders: calls ``Family.unseen`` through its address."""
+    block = scratch.progress[2]
+    return call9(
+        load(block + 8 * ENCODE_UNSEEN), block, address_of(data, 0), data.size, start, n, np.int64(low),
+        np.int64(high), home, address_of(ids, first),
+    )  # fmt: skip
+
+
+class ControlBlock:
+    """Addresses of everything that one thread needs to encode; keeps the arrays alive.
+
+    Parameters
+    ----------
+    family : Family
+    pattern : str
+        Key of ``family.rows``.
+    tables, cache, scratch : tuple of arrays
+    special_first : uint8[256]
+        Nonzero for the bytes that a special token may start with; a text with such a byte is left to the plain way.
+    """
+
+    __slots__ = ("_family", "_kept", "_scratch", "block", "call_rows")
+
+    def __init__(
+        self,
+        family: Family,
+        pattern: str,
+        tables: Any,
+        cache: WordCache,
+        scratch: Any,
+        special_first: NDArray[np.uint8],
+    ) -> None:
+        self._family = family
+        self.call_rows: Callable[..., int] = family.rows[pattern].call
+        block = np.zeros(family.size, np.int64)
+        single_ids = np.zeros(SINGLE_LIMIT + 8, np.int32)
+        single_places = np.zeros(4, np.int64)
+        functions = numpy_functions()
+        block[ENCODE_ROWS] = family.rows[pattern].address
+        block[ENCODE_UNSEEN] = family.unseen.address
+        block[AS_UTF8] = python_function_address("PyUnicode_AsUTF8AndSize")
+        block[CLEAR_ERROR] = python_function_address("PyErr_Clear")
+        block[NEW_REFERENCE] = python_function_address("Py_IncRef")
+        block[TUPLE_ITEM] = python_function_address("PyTuple_GetItem")
+        block[NONE] = id(None)
+        block[NEW_ARRAY] = functions[NUMPY_NEW_ARRAY]
+        block[ARRAY_TYPE] = functions[NUMPY_ARRAY_TYPE]
+        block[SPECIAL_FIRST] = special_first.ctypes.data
+        block[SINGLE_IDS] = single_ids.ctypes.data
+        block[SINGLE_PLACES] = single_places.ctypes.data
+        block[SINGLE_ROOM] = single_ids.size
+        self.block = block
+        self._kept = (special_first, single_ids, single_places, tables, cache)
+        self._enter(TABLES, tables)
+        self._enter(family.cache_at, cache)
+        self.set_scratch(scratch)
+
+    def _enter(self, first: int, arrays: tuple[Any, ...]) -> None:
+        for i, array in enumerate(arrays):
+            self.block[first + 2 * i] = array.ctypes.data
+            self.block[first + 2 * i + 1] = array.size
+
+    def set_scratch(self, scratch: Any) -> None:
+        """Use other scratch memory from now on; what was used before may be freed."""
+        self._enter(self._family.scratch_at, scratch)
+        self._scratch = scratch
+
+    @property
+    def address(self) -> int:
+        """Address of the block, which ``encode_one`` takes."""
+        return int(self.block.ctypes.data)

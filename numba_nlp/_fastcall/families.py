@@ -1,0 +1,26 @@
+"""The families of tokenizers that encode by address."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from numba_nlp._fastcall.control import Family
+
+__all__ = ["byte_bpe", "make_all"]
+
+
+@cache
+def byte_bpe() -> Family:
+    """Byte-level BPE."""
+    from numba_nlp.kernels.segment.bpe import FILLS, encode_unseen
+    from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch
+
+    return Family("byte_bpe", ByteBpeTables, Scratch, encode_unseen, FILLS)
+
+
+def make_all() -> None:
+    """Make the C functions of all families known to :func:`numba_nlp.warmup`; they compile when first used."""
+    from numba_nlp import _fastcall
+
+    if _fastcall.AVAILABLE:
+        byte_bpe()

@@ -1,0 +1,34 @@
+"""What a compiled vocabulary must hold: one declarative schema per algorithm.
+
+The checks are those that keep a kernel inside its arrays and let every probe end, so they also run for files that
+were loaded with ``verify=False``. ``docs/data_contracts.md`` is the prose form of the declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numba_nlp._schemas.byte_bpe import BYTE_BPE
+from numba_nlp._schemas.fields import COMMON_METADATA, MetadataField, Schema, check_metadata_field
+
+__all__ = ["SCHEMAS", "schema_of"]
+
+#: The schema of every algorithm; a new algorithm adds its own here.
+SCHEMAS: dict[str, Schema] = {"byte_bpe": BYTE_BPE}
+
+
+def schema_of(file: str, metadata: Mapping[str, Any]) -> Schema:
+    """Schema that the metadata asks for, after checking version, algorithm and every required entry.
+
+    Raises
+    ------
+    VocabularyFormatError
+        An entry is missing, has the wrong type, or a value that this version does not know.
+    """
+    check_metadata_field(file, metadata, COMMON_METADATA[0])
+    check_metadata_field(file, metadata, MetadataField("algorithm", str, tuple(SCHEMAS)))
+    schema = SCHEMAS[metadata["algorithm"]]
+    for field in schema.metadata:
+        check_metadata_field(file, metadata, field)
+    return schema
