@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,15 @@ from numba_nlp.errors import STATUS_UNKNOWN_ID
 from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch, new_scratch
 from numba_nlp.kernels.segment.prefix import prefix_spaces
-from numba_nlp.kernels.segment.spans import TRIM_ALL, TRIM_KEEP_FIRST, TRIM_NONE, UNIT_BYTE, UNIT_CHAR, fill_spans
+from numba_nlp.kernels.segment.spans import (
+    TRIM_ALL,
+    TRIM_KEEP_FIRST,
+    TRIM_NONE,
+    UNIT_BYTE,
+    UNIT_CHAR,
+    fill_spans,
+    piece_shapes,
+)
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["ByteBpeEncoder"]
@@ -69,6 +78,11 @@ class ByteBpeEncoder(CachedEncoder):
 
     def new_scratch(self, capacity: int) -> Scratch:
         return new_scratch(self._n_merges, self.ordered, capacity)
+
+    @cached_property
+    def _shapes(self) -> NDArray[np.uint16]:
+        """Made when spans are first asked for."""
+        return piece_shapes(self.tables.piece_bytes, self._piece_offsets)
 
     def takes_strings(self) -> bool:
         return self._splitter is None and not self._add_prefix_space
@@ -140,7 +154,8 @@ class ByteBpeEncoder(CachedEncoder):
             first_of_row = segments.first_of_row[first_row : last_row + 1]
         where = np.zeros(2, np.int64)
         status = fill_spans(
-            self._piece_offsets, data, starts, ends, seg_starts, seg_ends, seg_fixed, first_of_row, ids, offsets,
+            self._shapes, self._piece_offsets, data, starts, ends, seg_starts, seg_ends, seg_fixed,
+            first_of_row, ids, offsets,
             UNIT_BYTE if unit == "byte" else UNIT_CHAR, int(self._add_prefix_space), self._trim, span_starts,
             span_ends, where,
         )  # fmt: skip

@@ -67,6 +67,8 @@ class CachedEncoder(ABC):
         self._pattern = pattern
         self._special_first = special_first
         self._contexts: list[Context] = []
+        #: Of the last batch: how much memory to make for the next one.
+        self._ids_per_byte = 0.0
 
     # --- what a family brings ------------------------------------------------------------------------------------
 
@@ -219,7 +221,10 @@ class CachedEncoder(ABC):
 
             return Worker(context.buffer, encode, lambda: self._contexts.append(context))
 
-        return encode_in_chunks(sizes, most_ids, num_threads, new_worker, fill_spans)
+        encoded = encode_in_chunks(sizes, most_ids, num_threads, new_worker, fill_spans, self._ids_per_byte)
+        if sizes.size:
+            self._ids_per_byte = encoded.values.size / max(int(sizes.sum()), 1)
+        return encoded
 
     def _take_context(self) -> Context:
         # list.pop and append are atomic, so two threads never share a context

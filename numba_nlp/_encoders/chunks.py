@@ -60,13 +60,14 @@ class _Chunk(NamedTuple):
 class _Result:
     """The arrays that all chunks go to."""
 
-    def __init__(self, sizes: NDArray[np.int64], with_spans: bool) -> None:
+    def __init__(self, sizes: NDArray[np.int64], with_spans: bool, ids_per_byte: float) -> None:
         self.done = np.cumsum(sizes)
         self.total = int(self.done[-1]) if sizes.size else 0
         self.offsets = np.zeros(sizes.size + 1, np.int64)
-        self.arrays: list[NDArray[Any]] = [np.empty(0, np.int32)]
+        room = self._room(self.total, ids_per_byte) if ids_per_byte else 0
+        self.arrays: list[NDArray[Any]] = [np.empty(room, np.int32)]
         if with_spans:
-            self.arrays += [np.empty(0, np.int64), np.empty(0, np.int64)]
+            self.arrays += [np.empty(room, np.int64), np.empty(room, np.int64)]
         self.filled = 0
         self._next_row = 0
         self._waiting: dict[int, _Chunk] = {}
@@ -108,16 +109,19 @@ class _Result:
             self._finishing -= 1
             self._changed.notify_all()
 
-    def _grow(self, kept: int) -> None:
-        """Make room for what is expected from what there is.
+    @staticmethod
+    def _room(left: int, ids_per_byte: float) -> int:
+        """Ids to make room for when ``left`` bytes are to be encoded.
 
-        One array for the worst case, an id a byte, would be new memory from the system in every call: a sixth of the
-        time.
+        The worst case, an id a byte, would be new memory from the system in every call: a sixth of the time.
         """
+        expected = int(left * ids_per_byte)
+        return expected + expected // 32 + min(left, CHUNK_BYTES) + SPARE_IDS
+
+    def _grow(self, kept: int) -> None:
+        """Make room for what is expected from what there is."""
         encoded = int(self.done[self._next_row - 1])
-        left = self.total - encoded
-        expected = self.filled * left // max(encoded, 1)
-        size = self.filled + expected + expected // 32 + min(left, CHUNK_BYTES) + SPARE_IDS
+        size = self.filled + self._room(self.total - encoded, self.filled / max(encoded, 1))
         for number, array in enumerate(self.arrays):
             grown = np.empty(size, array.dtype)
             grown[:kept] = array[:kept]
@@ -126,12 +130,12 @@ class _Result:
     def trimmed(self) -> list[NDArray[Any]]:
         """The arrays, without what was not needed.
 
-        A little too much memory stays: giving back the end of an array makes the allocator ask the system for new
-        memory again in the next call.
+        Up to half of the memory may stay unused: giving back the end of an array makes the allocator ask the system
+        for new memory again in the next call.
         """
         spare = self.arrays[0].size - self.filled
         views = [array[: self.filled] for array in self.arrays]
-        return views if spare <= self.arrays[0].size // 8 else [view.copy() for view in views]
+        return views if 2 * spare <= self.arrays[0].size else [view.copy() for view in views]
 
 
 def encode_in_chunks(
@@ -140,6 +144,7 @@ def encode_in_chunks(
     num_threads: int,
     new_worker: Callable[[], Worker],
     fill_spans: Callable[..., None] | None,
+    ids_per_byte: float,
 ) -> Encoded:
     """Encode rows on threads.
 
@@ -155,12 +160,14 @@ def encode_in_chunks(
     fill_spans : callable or None
         ``(first row, last row, ids, offsets, starts, ends)`` writes the spans of the ids of some rows, with their
         offsets counted from the first of them; None: no spans.
+    ids_per_byte : float
+        What to expect, 0 if unknown; memory is made for it.
 
     Returns
     -------
     Encoded
     """
-    result = _Result(sizes, fill_spans is not None)
+    result = _Result(sizes, fill_spans is not None, ids_per_byte)
     bounds = _chunk_bounds(result.done, num_threads)
     numbers = count()
     errors: list[BaseException] = []

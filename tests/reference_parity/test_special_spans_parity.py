@@ -24,6 +24,7 @@ from numba_nlp.kernels.segment.spans import (
     UNIT_BYTE,
     UNIT_CHAR,
     fill_spans,
+    piece_shapes,
 )
 from numba_nlp.kernels.segment.special import build_special_matcher, find_specials, split_rows
 from numba_nlp.kernels.segment.special_matcher import (
@@ -171,6 +172,7 @@ class Ours:
         raw, segments, first = self.segments(text)
         starts, ends = np.full((2, len(ids)), -7, np.int64)
         n = fill_spans(
+            piece_shapes(self.piece_bytes, self.piece_offsets),
             self.piece_offsets,
             raw,
             np.array([0]),

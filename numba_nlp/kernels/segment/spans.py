@@ -32,6 +32,7 @@ Twin: ``numba_nlp.reference.segment.spans``.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from numba_nlp._jit import kernel
 from numba_nlp.errors import STATUS_NOT_TILING, STATUS_UNKNOWN_ID
@@ -41,7 +42,7 @@ from numba_nlp.kernels.segment.code_points import (
     encoded_length,
     is_white_space,
 )
-from numba_nlp.kernels.words import popcount, raw_load64, shift_left, shift_right
+from numba_nlp.kernels.words import peek, poke, popcount, raw_load64, shift_left, shift_right, trailing_zeros, unlikely
 
 __all__ = [
     "STATUS_NOT_TILING",
@@ -51,6 +52,7 @@ __all__ = [
     "UNIT_BYTE",
     "UNIT_CHAR",
     "fill_spans",
+    "piece_shapes",
 ]
 
 UNIT_BYTE = 0
@@ -63,6 +65,10 @@ TRIM_ALL = 1
 #: ``trim_offsets=True``, the post-processor's ``add_prefix_space=True``
 TRIM_KEEP_FIRST = 2
 
+#: Bytes that are looked through at a time for one above 127: rows are short.
+ASCII_AHEAD = 4096
+#: In the table of shapes: as long as this, or longer.
+LONG = 127
 _SPACE = 0x20
 #: U+0120, a space in byte-level spelling.
 _SPELLED_SPACE = 0x120
@@ -73,6 +79,7 @@ _ONE = np.uint64(1)
 
 @kernel
 def fill_spans(
+    shapes,
     piece_offsets,
     data,
     row_starts,
@@ -94,6 +101,8 @@ def fill_spans(
 
     Parameters
     ----------
+    shapes : uint16[V]
+        Lengths of the pieces, made by :func:`piece_shapes`.
     piece_offsets : int64[V + 1]
         ``piece_offsets[id + 1] - piece_offsets[id]`` is the number of bytes of a piece.
     data : uint8[n]
@@ -125,15 +134,23 @@ def fill_spans(
 
     Notes
     -----
-    Rows that are all ASCII, and spans in bytes, are running sums. Elsewhere the lead bytes of a piece are counted
-    from one 8-byte load.
+    Without rules spans are running sums of what the table of shapes says. With rules, and where characters and bytes
+    differ, the lead bytes of a piece are counted from one 8-byte load.
     """
+    # bytes below 128 only lie from `plain_from` to `plain_to`
+    plain_from = np.int64(0)
+    plain_to = np.int64(0)
     for row in range(row_starts.size):
         row_start = row_starts[row]
         token = id_offsets[row]
         last_token = id_offsets[row + 1]
         first_token = np.int64(-1)
-        in_bytes = unit == UNIT_BYTE or is_ascii(data, row_start, row_ends[row])
+        in_bytes = True
+        if unit != UNIT_BYTE:
+            if row_start < plain_from or row_ends[row] > plain_to:
+                plain_from = row_start
+                plain_to = ascii_end(data, row_start, min(max(row_ends[row], row_start + ASCII_AHEAD), data.size))
+            in_bytes = row_ends[row] <= plain_to
         if row_first_segment.size == 0:
             segment = np.int64(0)
             last_segment = np.int64(1 if row_ends[row] > row_start else 0)
@@ -170,13 +187,17 @@ def fill_spans(
                 prefix = 1 if add_prefix_space != 0 and data[start] != _SPACE else 0
                 if trim != TRIM_NONE or prefix == 1:
                     token = _fill_with_rules(
-                        piece_offsets, data, start, stop, ids, token, last_token, first_token, n_chars, in_bytes,
-                        unit, prefix, trim, starts, ends,
+                        piece_offsets, data, start, stop, ids, token, last_token, first_token, n_chars, in_bytes, unit,
+                        prefix, trim, starts, ends,
                     )  # fmt: skip
                 elif in_bytes:
-                    token = _fill_bytes(piece_offsets, ids, token, last_token, n_chars, stop - start, starts, ends)
+                    token = _fill_bytes(
+                        shapes, piece_offsets, ids, token, last_token, n_chars, stop - start, starts, ends
+                    )
                 else:
-                    token = _fill_chars(piece_offsets, data, start, stop, ids, token, last_token, n_chars, starts, ends)
+                    token = _fill_chars(
+                        shapes, piece_offsets, data, start, stop, ids, token, last_token, n_chars, starts, ends
+                    )
                 if token < 0:
                     token = -1 - token
                     where[0] = row
@@ -202,9 +223,34 @@ def fill_spans(
     return id_offsets[row_starts.size] - id_offsets[0]
 
 
+def piece_shapes(piece_bytes: NDArray[np.uint8], piece_offsets: NDArray[np.int64]) -> NDArray[np.uint16]:
+    """Length of each piece in bytes and characters, small enough to stay in the processor's cache.
+
+    Parameters
+    ----------
+    piece_bytes, piece_offsets : uint8[n], int64[V + 1]
+        Bytes that id ``i`` stands for: ``piece_bytes[piece_offsets[i]:piece_offsets[i + 1]]``.
+
+    Returns
+    -------
+    uint16[V]
+        Bits 0-6: bytes, ``LONG`` for that many and more. Bits 7-13: characters that start in the piece. Bit 14: the
+        piece starts inside a character. Read-only.
+    """
+    starts = np.concatenate(([0], np.cumsum((piece_bytes & 0xC0) != 0x80)))
+    n_bytes = np.diff(piece_offsets)
+    n_chars = np.minimum(np.diff(starts[piece_offsets]), LONG)
+    is_inside = np.zeros(n_bytes.size, np.int64)
+    filled = np.flatnonzero(n_bytes)
+    is_inside[filled] = (piece_bytes[piece_offsets[filled]] & 0xC0) == 0x80
+    shapes = (np.minimum(n_bytes, LONG) | (n_chars << 7) | (is_inside << 14)).astype(np.uint16)
+    shapes.flags.writeable = False
+    return shapes
+
+
 @kernel
-def is_ascii(data, start, stop):
-    """Whether ``data[start:stop]`` holds bytes below 128 only.
+def ascii_end(data, start, stop):
+    """Where the first byte above 127 of ``data[start:stop]`` lies; ``stop`` when there is none.
 
     Parameters
     ----------
@@ -212,17 +258,26 @@ def is_ascii(data, start, stop):
 
     Returns
     -------
-    bool
+    int64
     """
+    # many bytes at once, as far as that goes
+    while start + 64 <= stop:
+        several = raw_load64(data, start)
+        for step in range(8, 64, 8):
+            several |= raw_load64(data, start + step)
+        if several & _HIGH_BITS != np.uint64(0):
+            break
+        start += 64
     while start + 8 <= stop:
-        if raw_load64(data, start) & _HIGH_BITS != 0:
-            return False
+        high = raw_load64(data, start) & _HIGH_BITS
+        if high != np.uint64(0):
+            return start + (trailing_zeros(high) >> 3)
         start += 8
     while start < stop:
         if data[start] >= 0x80:
-            return False
+            return start
         start += 1
-    return True
+    return stop
 
 
 @kernel
@@ -254,49 +309,49 @@ def _continuation_marks(word):
 
 
 @kernel
-def _fill_bytes(piece_offsets, ids, token, last_token, position, n_bytes, starts, ends):
+def _fill_bytes(shapes, piece_offsets, ids, token, last_token, position, n_bytes, starts, ends):
     """Running sums from ``position`` over ``n_bytes``; returns the next token, or ``-1 - token`` of a failure."""
-    n_pieces = piece_offsets.size - 1
+    n_pieces = shapes.size
     stop = position + n_bytes
     while position < stop:
         if token >= last_token:
             return -1 - token
-        piece = np.int64(ids[token])
+        piece = np.int64(peek(ids, token))
         if piece < 0 or piece >= n_pieces:
             return -1 - token
-        starts[token] = position
-        position += piece_offsets[piece + 1] - piece_offsets[piece]
-        ends[token] = position
+        n = np.int64(peek(shapes, piece)) & LONG
+        if unlikely(n == LONG):
+            n = peek(piece_offsets, piece + 1) - peek(piece_offsets, piece)
+        poke(starts, token, position)
+        position += n
+        poke(ends, token, position)
         token += 1
     return token if position == stop else -token
 
 
 @kernel
-def _fill_chars(piece_offsets, data, position, stop, ids, token, last_token, n_chars, starts, ends):
+def _fill_chars(shapes, piece_offsets, data, position, stop, ids, token, last_token, n_chars, starts, ends):
     """Character spans of one text, of which ``n_chars`` characters lie before it; returns as ``_fill_bytes``."""
-    n_pieces = piece_offsets.size - 1
-    slack = data.size - 8
+    n_pieces = shapes.size
     while position < stop:
         if token >= last_token:
             return -1 - token
-        piece = np.int64(ids[token])
+        piece = np.int64(peek(ids, token))
         if piece < 0 or piece >= n_pieces:
             return -1 - token
-        n = piece_offsets[piece + 1] - piece_offsets[piece]
-        if position + n > stop:
-            return -1 - token
-        # A piece that starts inside a character shares it with the token before.
-        if 0 < n <= 8 and position <= slack:
-            marks = _continuation_marks(raw_load64(data, position))
-            starts[token] = n_chars - np.int64(marks & _ONE)
-            n_chars += n - popcount(shift_left(marks, 64 - 8 * n))
-        else:
-            starts[token] = n_chars - np.int64(data[position] & 0xC0 == 0x80)
-            n_chars += count_chars(data, position, position + n)
-        ends[token] = n_chars
+        shape = np.int64(peek(shapes, piece))
+        n = shape & LONG
+        width = (shape >> 7) & LONG
+        if unlikely(n == LONG):
+            n = peek(piece_offsets, piece + 1) - peek(piece_offsets, piece)
+            width = count_chars(data, position, min(position + n, stop))
+        # a piece that starts inside a character shares it with the token before
+        poke(starts, token, n_chars - (shape >> 14))
+        n_chars += width
+        poke(ends, token, n_chars)
         position += n
         token += 1
-    return token
+    return token if position == stop else -token
 
 
 @kernel
@@ -310,7 +365,7 @@ def _fill_with_rules(
     while position < stop:
         if token >= last_token:
             return -1 - token
-        piece = np.int64(ids[token])
+        piece = np.int64(peek(ids, token))
         if piece < 0 or piece >= n_pieces:
             return -1 - token
         n = piece_offsets[piece + 1] - piece_offsets[piece] - prefix

@@ -11,6 +11,7 @@ from numba_nlp.reference.segment.code_points import is_white_space
 
 
 def fill_spans(
+    shapes: NDArray[np.uint16],
     piece_offsets: NDArray[np.int64],
     data: NDArray[np.uint8],
     row_starts: NDArray[np.int64],
