@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._encoders.rows import Segments
+from numba_nlp._fastcall import Watched
 from numba_nlp.errors import SpecialTokenError
 from numba_nlp.kernels.segment.special import SpecialMatcher, build_special_matcher, find_specials, split_rows
 from numba_nlp.vocabulary import Vocabulary
@@ -21,6 +22,7 @@ _MATCHERS_KEPT = 8
 _NO_TEMPLATE = np.zeros(0, np.int32)
 # read-only like the template of a vocabulary: kernels are compiled for one kind of array
 _NO_TEMPLATE.flags.writeable = False
+_NOTHING_WATCHED = Watched(np.zeros(0, np.uint8), np.zeros(0, np.uint8), np.zeros(1, np.int64))
 
 
 class _Matches(NamedTuple):
@@ -59,6 +61,8 @@ class SpecialTokens:
         self.contents: list[str] = [content[a:b].decode() for a, b in pairwise(bounds)]
         #: Content -> id.
         self.ids: dict[str, int] = dict(zip(self.contents, self._ids.tolist(), strict=True))
+        first = np.flatnonzero(self.first_bytes()).astype(np.uint8)
+        self._watched = Watched(first, self._bytes, self._offsets)
         self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
 
     def first_bytes(self) -> NDArray[np.uint8]:
@@ -67,9 +71,9 @@ class SpecialTokens:
         first[[content.encode()[0] for content in self.contents]] = 1
         return first
 
-    def watched(self, policy: str | frozenset[str]) -> bytes:
-        """The bytes that some token starts with, each once; none when the policy is ``"plain"``."""
-        return b"" if policy == "plain" else bytes(np.flatnonzero(self.first_bytes()).tolist())
+    def watched(self, policy: str | frozenset[str]) -> Watched:
+        """The tokens that a text may hold, all of them; none when the policy is ``"plain"``."""
+        return _NOTHING_WATCHED if policy == "plain" else self._watched
 
     def check_policy(self, special: Any) -> str | frozenset[str]:
         """Refuse what is no policy.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from numba_nlp import _fastcall
 from numba_nlp._encoders.chunks import CHUNK_BYTES, SPARE_IDS, Worker, encode_in_chunks
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments
+from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError, StringSource
 from numba_nlp.kernels.tables.word_cache import WordCache, new_word_cache
 
 __all__ = ["CachedEncoder", "Context"]
@@ -67,8 +68,9 @@ class CachedEncoder(ABC):
         self._pattern = pattern
         self._special_first = special_first
         self._contexts: list[Context] = []
-        #: Of the last batch: how much memory to make for the next one.
-        self._ids_per_byte = 0.0
+        # of the last batch: how much memory to make for the next one
+        self._ids_of_a_byte = 0.0
+        self._ids_per_row = 0.0
 
     # --- what a family brings ------------------------------------------------------------------------------------
 
@@ -149,23 +151,38 @@ class CachedEncoder(ABC):
 
     # --- batches -------------------------------------------------------------------------------------------------
 
-    def encode_strings(self, items: tuple[Any, ...], watched: bytes, num_threads: int) -> Encoded | None:
+    def encode_strings(
+        self, items: list[Any] | tuple[Any, ...], watched: _fastcall.Watched, num_threads: int
+    ) -> Encoded | None:
         """Encode ``str`` objects where they lie, each as one text, or return None for the general way to decide.
 
         Parameters
         ----------
-        items : tuple
-        watched : bytes
-            Bytes that a special token may start with; a text that holds one is left to the general way.
+        items : list or tuple
+        watched : Watched
+            Tokens that leave a text to the general way.
         num_threads : int
         """
-        if not self.uses_fast_calls or not self.takes_strings() or len(watched) > 4:
+        if not self.uses_fast_calls or not self.takes_strings() or watched.first_bytes.size > 4:
             return None
-        places = _fastcall.locate_strings(items, watched)
-        if places is None:
+
+        def encode(
+            starts: NDArray[np.int64],
+            ends: NDArray[np.int64],
+            context: Context,
+            ids: NDArray[np.int32],
+            offsets: NDArray[np.int64],
+        ) -> int:
+            return self._encode_chunk(context, None, starts, ends, NO_IDS, ids, offsets)
+
+        source = StringSource(items, watched, num_threads, self.ids_per_byte, encode)
+        expected = int(self._ids_per_row * source.n_rows * 33 / 32)
+        try:
+            encoded = encode_in_chunks(source, num_threads, self._new_worker, None, expected)
+        except LeaveToGeneralWayError:
             return None
-        starts, ends = places
-        return self.encode_segments(None, starts, ends, NO_IDS, None, ends - starts, num_threads, None)
+        self._remember(encoded, source.n_bytes)
+        return encoded
 
     def encode_segments(
         self,
@@ -206,25 +223,31 @@ class CachedEncoder(ABC):
             start, stop = part_of(first, last)
             return int(done[stop] - done[start]) * self.ids_per_byte + (stop - start if fixed.size else 0)
 
-        def new_worker() -> Worker:
-            context = self._take_context()
+        def encode(first: int, last: int, context: Context, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> int:
+            start, stop = part_of(first, last)
+            part = slice(start, stop)
+            places = offsets if first_of_row is None else np.zeros(stop - start + 1, np.int64)
+            given = fixed[part] if fixed.size else fixed
+            n = self._encode_chunk(context, data, starts[part], ends[part], given, ids, places)
+            if first_of_row is not None:
+                offsets[1:] = places[first_of_row[first + 1 : last + 1] - start]
+            return n
 
-            def encode(first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> int:
-                start, stop = part_of(first, last)
-                part = slice(start, stop)
-                places = offsets if first_of_row is None else np.zeros(stop - start + 1, np.int64)
-                given = fixed[part] if fixed.size else fixed
-                n = self._encode_chunk(context, data, starts[part], ends[part], given, ids, places)
-                if first_of_row is not None:
-                    offsets[1:] = places[first_of_row[first + 1 : last + 1] - start]
-                return n
-
-            return Worker(context.buffer, encode, lambda: self._contexts.append(context))
-
-        encoded = encode_in_chunks(sizes, most_ids, num_threads, new_worker, fill_spans, self._ids_per_byte)
-        if sizes.size:
-            self._ids_per_byte = encoded.values.size / max(int(sizes.sum()), 1)
+        source = ArraySource(sizes, num_threads, most_ids, encode)
+        expected = int(self._ids_of_a_byte * source.n_bytes * 33 / 32)
+        encoded = encode_in_chunks(source, num_threads, self._new_worker, fill_spans, expected)
+        self._remember(encoded, source.n_bytes)
         return encoded
+
+    def _remember(self, encoded: Encoded, n_bytes: int) -> None:
+        """Note how many ids the batch had, for the memory of the next one."""
+        if n_bytes:
+            self._ids_of_a_byte = encoded.values.size / n_bytes
+            self._ids_per_row = encoded.values.size / (encoded.offsets.size - 1)
+
+    def _new_worker(self) -> Worker:
+        context = self._take_context()
+        return Worker(context, context.buffer, lambda: self._contexts.append(context))
 
     def _take_context(self) -> Context:
         # list.pop and append are atomic, so two threads never share a context

@@ -9,78 +9,106 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._encoders.rows import Encoded
 
-__all__ = ["SPARE_IDS", "Worker", "encode_in_chunks"]
+__all__ = ["CHUNK_BYTES", "SPARE_IDS", "Chunk", "Source", "Worker", "encode_in_chunks"]
 
-#: Below this many bytes a thread costs more than it brings.
-BYTES_PER_THREAD = 1 << 16
-#: Chunks per thread of a short text: a thread that is held up leaves its chunks to the others.
-CHUNKS_PER_THREAD = 4
 #: Most bytes of text in a chunk, if its rows are not longer.
 CHUNK_BYTES = 1 << 19
 #: Ids that kernels may write beyond the last one.
 SPARE_IDS = 4
 
 
-class Worker(NamedTuple):
-    """What one thread does.
+class Chunk(NamedTuple):
+    """Some rows.
 
     Parameters
     ----------
+    first, last : int
+        The rows.
+    most_ids : int
+        No more than these can come of them.
+    done : float
+        Share of all work that is done with this chunk, between 0 and 1.
+    encode : callable
+        ``(context, ids, offsets) -> number of ids``: writes the ids of the rows into ``ids``, which has room for the
+        worst case, and where each of them ends, counted from the first, into ``offsets[1:]``.
+    """
+
+    first: int
+    last: int
+    most_ids: int
+    done: float
+    encode: Callable[[Any, NDArray[np.int32], NDArray[np.int64]], int]
+
+
+class Source(Protocol):
+    """Where chunks come from."""
+
+    n_rows: int
+
+    def threads(self, num_threads: int) -> int:
+        """How many of the threads are worth their while."""
+
+    def next_chunk(self) -> Chunk | None:
+        """The chunk behind the one before, or None when there are no more; called by all threads."""
+
+
+class Worker(NamedTuple):
+    """What one thread works with.
+
+    Parameters
+    ----------
+    context : object
+        Passed to ``Chunk.encode``.
     buffer : callable
         ``n -> int32[>= n]``: memory of the thread for the ids of one chunk.
-    encode : callable
-        ``(first row, last row, ids, offsets) -> number of ids``: writes the ids of the rows into ``ids``, which has
-        room for the worst case, and where each of them ends, counted from the first, into ``offsets[1:]``.
     close : callable
         Gives the memory back.
     """
 
+    context: Any
     buffer: Callable[[int], NDArray[np.int32]]
-    encode: Callable[[int, int, NDArray[np.int32], NDArray[np.int64]], int]
     close: Callable[[], None]
 
 
-class _Chunk(NamedTuple):
+class _Encoded(NamedTuple):
     """A chunk that is encoded."""
 
     first: int
     last: int
     ids: NDArray[np.int32] | None  # None: they lie where they belong
     n_ids: int
+    done: float
 
 
 class _Result:
     """The arrays that all chunks go to."""
 
-    def __init__(self, sizes: NDArray[np.int64], with_spans: bool, ids_per_byte: float) -> None:
-        self.done = np.cumsum(sizes)
-        self.total = int(self.done[-1]) if sizes.size else 0
-        self.offsets = np.zeros(sizes.size + 1, np.int64)
-        room = self._room(self.total, ids_per_byte) if ids_per_byte else 0
+    def __init__(self, n_rows: int, with_spans: bool, expected: int) -> None:
+        self.offsets = np.zeros(n_rows + 1, np.int64)
+        room = expected + CHUNK_BYTES if expected else 0
         self.arrays: list[NDArray[Any]] = [np.empty(room, np.int32)]
         if with_spans:
             self.arrays += [np.empty(room, np.int64), np.empty(room, np.int64)]
         self.filled = 0
         self._next_row = 0
-        self._waiting: dict[int, _Chunk] = {}
+        self._waiting: dict[int, _Encoded] = {}
         self._finishing = 0
         self._changed = threading.Condition()
 
-    def place_of(self, first: int, worst: int) -> int | None:
-        """Where the ids of the chunk from this row on go, when that is known and there is room for ``worst``."""
+    def place_of(self, chunk: Chunk) -> int | None:
+        """Where the ids of a chunk go, when that is known and there is room for the worst case."""
         with self._changed:
-            known = first == self._next_row and self.filled + worst <= self.arrays[0].size
+            known = chunk.first == self._next_row and self.filled + chunk.most_ids + SPARE_IDS <= self.arrays[0].size
             return self.filled if known else None
 
-    def add(self, chunk: _Chunk) -> list[tuple[_Chunk, int]]:
+    def add(self, chunk: _Encoded) -> list[tuple[_Encoded, int]]:
         """Take a chunk; gives the chunks that can be finished now, each with its place.
 
         Whoever gets some calls :meth:`finished` when they are done.
@@ -91,7 +119,7 @@ class _Result:
                 self._waiting[chunk.first] = chunk._replace(ids=kept)
                 return []
             placed = []
-            next_chunk: _Chunk | None = chunk
+            next_chunk: _Encoded | None = chunk
             while next_chunk is not None:
                 placed.append((next_chunk, self.filled))
                 self.filled += next_chunk.n_ids
@@ -100,7 +128,7 @@ class _Result:
             if self.filled > self.arrays[0].size:
                 # nobody may write into the old arrays meanwhile
                 self._changed.wait_for(lambda: self._finishing == 0)
-                self._grow(placed[0][1])
+                self._grow(placed[0][1], placed[-1][0].done)
             self._finishing += 1
             return placed
 
@@ -109,19 +137,13 @@ class _Result:
             self._finishing -= 1
             self._changed.notify_all()
 
-    @staticmethod
-    def _room(left: int, ids_per_byte: float) -> int:
-        """Ids to make room for when ``left`` bytes are to be encoded.
+    def _grow(self, kept: int, done: float) -> None:
+        """Make room for what is expected from what there is.
 
         The worst case, an id a byte, would be new memory from the system in every call: a sixth of the time.
         """
-        expected = int(left * ids_per_byte)
-        return expected + expected // 32 + min(left, CHUNK_BYTES) + SPARE_IDS
-
-    def _grow(self, kept: int) -> None:
-        """Make room for what is expected from what there is."""
-        encoded = int(self.done[self._next_row - 1])
-        size = self.filled + self._room(self.total - encoded, self.filled / max(encoded, 1))
+        expected = int(self.filled * (1 + 1 / 32) / done) if done > 0 else self.filled
+        size = max(expected, self.filled) + (CHUNK_BYTES if done < 1 else 0) + SPARE_IDS
         for number, array in enumerate(self.arrays):
             grown = np.empty(size, array.dtype)
             grown[:kept] = array[:kept]
@@ -139,46 +161,40 @@ class _Result:
 
 
 def encode_in_chunks(
-    sizes: NDArray[np.int64],
-    most_ids: Callable[[int, int], int],
+    source: Source,
     num_threads: int,
     new_worker: Callable[[], Worker],
     fill_spans: Callable[..., None] | None,
-    ids_per_byte: float,
+    expected: int,
 ) -> Encoded:
     """Encode rows on threads.
 
     Parameters
     ----------
-    sizes : int64[rows]
-        Bytes of each row.
-    most_ids : callable
-        ``(first row, last row) -> most ids`` that the rows can have.
+    source : Source
     num_threads : int
     new_worker : callable
         Called once in each thread.
     fill_spans : callable or None
         ``(first row, last row, ids, offsets, starts, ends)`` writes the spans of the ids of some rows, with their
         offsets counted from the first of them; None: no spans.
-    ids_per_byte : float
-        What to expect, 0 if unknown; memory is made for it.
+    expected : int
+        Ids to make memory for, 0 if unknown.
 
     Returns
     -------
     Encoded
     """
-    result = _Result(sizes, fill_spans is not None, ids_per_byte)
-    bounds = _chunk_bounds(result.done, num_threads)
-    numbers = count()
+    result = _Result(source.n_rows, fill_spans is not None, expected)
     errors: list[BaseException] = []
 
     def work() -> None:
         worker = new_worker()
         while not errors:
-            number = next(numbers)  # atomic, as it is one C function
-            if number >= len(bounds) - 1:
+            chunk = source.next_chunk()
+            if chunk is None:
                 break
-            _encode_chunk(result, worker, bounds[number], bounds[number + 1], most_ids, fill_spans)
+            _encode_chunk(result, worker, chunk, fill_spans)
         worker.close()
 
     def work_in_thread() -> None:
@@ -187,7 +203,7 @@ def encode_in_chunks(
         except BaseException as error:  # raised again in the thread that called
             errors.append(error)
 
-    helpers = [threading.Thread(target=work_in_thread) for _ in range(min(num_threads, len(bounds) - 1) - 1)]
+    helpers = [threading.Thread(target=work_in_thread) for _ in range(source.threads(num_threads) - 1)]
     for helper in helpers:
         helper.start()
     try:
@@ -205,54 +221,25 @@ def encode_in_chunks(
     return Encoded(values, result.offsets, starts, ends)
 
 
-def _encode_chunk(
-    result: _Result,
-    worker: Worker,
-    first: int,
-    last: int,
-    most_ids: Callable[[int, int], int],
-    fill_spans: Callable[..., None] | None,
-) -> None:
-    worst = most_ids(first, last) + SPARE_IDS
-    place = result.place_of(first, worst)
-    target = worker.buffer(worst) if place is None else result.arrays[0][place:]
+def _encode_chunk(result: _Result, worker: Worker, chunk: Chunk, fill_spans: Callable[..., None] | None) -> None:
+    place = result.place_of(chunk)
+    target = worker.buffer(chunk.most_ids + SPARE_IDS) if place is None else result.arrays[0][place:]
     # where the first row starts is the last end of the chunk before, which may be written at the same time
-    n = worker.encode(first, last, target, result.offsets[first : last + 1])
-    placed = result.add(_Chunk(first, last, target[:n] if place is None else None, n))
+    n = chunk.encode(worker.context, target, result.offsets[chunk.first : chunk.last + 1])
+    ids = target[:n] if place is None else None
+    placed = result.add(_Encoded(chunk.first, chunk.last, ids, n, chunk.done))
     if not placed:
         return
     try:
-        for chunk, start in placed:
-            ids = result.arrays[0][start : start + chunk.n_ids]
-            if chunk.ids is not None:
-                ids[:] = chunk.ids
-            rows = slice(chunk.first + 1, chunk.last + 1)
+        for encoded, start in placed:
+            there = result.arrays[0][start : start + encoded.n_ids]
+            if encoded.ids is not None:
+                there[:] = encoded.ids
+            rows = slice(encoded.first + 1, encoded.last + 1)
             if fill_spans is not None:
                 ends_of_rows = np.concatenate(([0], result.offsets[rows]))
-                spans = (array[start : start + chunk.n_ids] for array in result.arrays[1:])
-                fill_spans(chunk.first, chunk.last, ids, ends_of_rows, *spans)
+                spans = (array[start : start + encoded.n_ids] for array in result.arrays[1:])
+                fill_spans(encoded.first, encoded.last, there, ends_of_rows, *spans)
             result.offsets[rows] += start
     finally:
         result.finished()
-
-
-def _chunk_bounds(done: NDArray[np.int64], num_threads: int) -> list[int]:
-    """First row of each chunk, and the number of rows; the rows of a chunk have about equal bytes.
-
-    Parameters
-    ----------
-    done : int64[rows]
-        Bytes of the rows up to and with each.
-    num_threads : int
-    """
-    n_rows = done.size
-    if n_rows == 0:
-        return [0]
-    total = int(done[-1])
-    chunk = CHUNK_BYTES
-    if num_threads > 1:
-        chunk = min(chunk, max(BYTES_PER_THREAD, total // (num_threads * CHUNKS_PER_THREAD)))
-    n_chunks = -(-total // chunk)
-    inner = np.searchsorted(done, np.arange(1, n_chunks) * (total / max(n_chunks, 1)), side="left") + 1
-    bounds = np.unique(np.concatenate(([0], np.minimum(inner, n_rows), [n_rows])))
-    return [int(bound) for bound in bounds]

@@ -19,8 +19,17 @@ from __future__ import annotations
 from numba_nlp._fastcall.control import SINGLE_LIMIT, ControlBlock, Family
 from numba_nlp._fastcall.interpreter import is_available
 from numba_nlp._fastcall.single import encode_one
-from numba_nlp._fastcall.strings import gather_strings, locate_strings
+from numba_nlp._fastcall.strings import Watched, gather_strings, locate_strings
 
-__all__ = ["AVAILABLE", "SINGLE_LIMIT", "ControlBlock", "Family", "encode_one", "gather_strings", "locate_strings"]
+__all__ = [
+    "AVAILABLE",
+    "SINGLE_LIMIT",
+    "ControlBlock",
+    "Family",
+    "Watched",
+    "encode_one",
+    "gather_strings",
+    "locate_strings",
+]
 
 AVAILABLE = is_available()

@@ -25,7 +25,7 @@ SINGLE_LIMIT = 1 << 14
 
 # Addresses of functions and objects, then address and length of each array of the tables, the cache and the scratch.
 ENCODE_ROWS, ENCODE_UNSEEN, AS_UTF8, CLEAR_ERROR, NEW_REFERENCE, NONE, TUPLE_ITEM = range(7)
-NEW_ARRAY, ARRAY_TYPE, SPECIAL_FIRST, SINGLE_IDS, SINGLE_PLACES, SINGLE_SHAPE, SINGLE_ROOM = range(7, 14)
+NEW_ARRAY, ARRAY_TYPE, SPECIAL_FIRST, SINGLE_IDS, SINGLE_PLACES, SINGLE_SHAPE, SINGLE_ROOM, LIST_ITEM = range(7, 15)
 TABLES = 16
 
 #: Places of PyArray_Type and PyArray_New in numpy's table of C functions; fixed by numpy's binary interface.
@@ -185,7 +185,6 @@ class ControlBlock:
         block[AS_UTF8] = python_function_address("PyUnicode_AsUTF8AndSize")
         block[CLEAR_ERROR] = python_function_address("PyErr_Clear")
         block[NEW_REFERENCE] = python_function_address("Py_IncRef")
-        block[TUPLE_ITEM] = python_function_address("PyTuple_GetItem")
         block[NONE] = id(None)
         block[NEW_ARRAY] = functions[NUMPY_NEW_ARRAY]
         block[ARRAY_TYPE] = functions[NUMPY_ARRAY_TYPE]

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
 from numpy.typing import NDArray
 
-from numba_nlp._fastcall.control import AS_UTF8, CLEAR_ERROR, SINGLE_SHAPE, TABLES, TUPLE_ITEM, python_function_address
+from numba_nlp._fastcall.control import (
+    AS_UTF8,
+    CLEAR_ERROR,
+    LIST_ITEM,
+    SINGLE_SHAPE,
+    TABLES,
+    TUPLE_ITEM,
+    python_function_address,
+)
 from numba_nlp._fastcall.values import array_at, call1, call2, load, object_address, python_object
-from numba_nlp._jit import native, python_function
+from numba_nlp._jit import inlined, native, python_function
+from numba_nlp.kernels.words import (
+    ALL_ONES,
+    VECTOR,
+    is_readable,
+    shift_left,
+    shift_right,
+    trailing_zeros,
+    unlikely,
+)
 
-__all__ = ["gather_strings", "locate_strings"]
+if VECTOR:
+    from numba_nlp.kernels.words import equal_mask
+
+__all__ = ["Watched", "gather_strings", "locate_strings"]
 
 
 @python_function(types.int64(types.int64, python_object, types.int64, types.int64, types.int64))
@@ -48,56 +68,123 @@ def _copy(pointers, offsets, n, out):
             target[k] = source[k]
 
 
-@python_function(
-    types.int64(types.int64, python_object, types.int64, types.int64, types.int64, types.int64, types.int64)
-)
-def _locate(block, items, n, starts_address, ends_address, watched_address, n_watched):
-    """Address of each ``str`` of a tuple in UTF-8 and of its end; -1, or the first that has none or a watched byte."""
+@inlined
+def _token_at(text, size, k, n_tokens, token_bytes, token_offsets):
+    """Whether one of some tokens stands at place ``k`` of a text."""
+    for token in range(n_tokens):
+        start = token_offsets[token]
+        n = token_offsets[token + 1] - start
+        if n <= size - k:
+            same = np.int64(0)
+            while same < n and token_bytes[start + same] == text[k + same]:
+                same += 1
+            if same == n:
+                return True
+    return False
+
+
+@inlined
+def _holds_any(text, size, first, n_tokens, token_bytes, token_offsets):
+    """Whether one of some tokens stands in a text; ``first`` is the byte that it is to start with."""
+    for block in range(0, size, 64):
+        n = min(size - block, 64)
+        if is_readable(text, block, 64):
+            hits = equal_mask(text, block, first) & shift_right(ALL_ONES, 64 - n)
+        else:
+            hits = np.uint64(0)
+            for k in range(n):
+                hits |= shift_left(np.uint64(text[block + k] == first), k)
+        while unlikely(hits != np.uint64(0)):
+            if _token_at(text, size, block + trailing_zeros(hits), n_tokens, token_bytes, token_offsets):
+                return True
+            hits &= hits - np.uint64(1)
+    return False
+
+
+@python_function(types.int64(types.int64, python_object, *[types.int64] * 10))
+def _locate(
+    block, items, get_item, n, limit, starts_address, ends_address, watched_address, n_watched, tokens, offsets,
+    n_tokens,
+):  # fmt: skip
+    """Address of each ``str`` of a list or tuple in UTF-8 and of its end.
+
+    Gives the number of those that were located: all, or as many as have ``limit`` bytes, at least one. ``-1 - i`` when
+    the one with number ``i`` has no such form or holds a token.
+    """
     starts = array_at(starts_address, n, np.int64)
     ends = array_at(ends_address, n, np.int64)
     watched = array_at(watched_address, n_watched, np.uint8)
+    token_offsets = array_at(offsets, n_tokens + 1, np.int64)
+    token_bytes = array_at(tokens, token_offsets[n_tokens], np.uint8)
+    total = 0
     for i in range(n):
-        item = call2(load(block + 8 * TUPLE_ITEM), object_address(items), i)
+        item = call2(get_item, object_address(items), i)
         address = call2(load(block + 8 * AS_UTF8), item, block + 8 * SINGLE_SHAPE)
         if address == 0:
             call1(load(block + 8 * CLEAR_ERROR), 0)
-            return i
+            return -1 - i
         size = load(block + 8 * SINGLE_SHAPE)
+        total += size
+        if i > 0 and total > limit:
+            return i
         text = array_at(address, size, np.uint8)
         for w in range(n_watched):
-            wanted = watched[w]
-            found = np.uint8(0)
-            for k in range(size):
-                found |= np.uint8(text[k] == wanted)
-            if found != 0:
-                return i
+            if _holds_any(text, size, watched[w], n_tokens, token_bytes, token_offsets):
+                return -1 - i
         starts[i] = address
         ends[i] = address + size
-    return -1
+    return n
 
 
-def locate_strings(items: tuple[Any, ...], watched: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+class Watched(NamedTuple):
+    """Tokens that no text may hold.
+
+    Parameters
+    ----------
+    first_bytes : uint8[m]
+        The bytes that they start with.
+    token_bytes, token_offsets : uint8[n], int64[K + 1]
+        The tokens.
+    """
+
+    first_bytes: NDArray[np.uint8]
+    token_bytes: NDArray[np.uint8]
+    token_offsets: NDArray[np.int64]
+
+
+def locate_strings(
+    items: list[Any] | tuple[Any, ...],
+    watched: Watched,
+    limit: int,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> int:
     """Where CPython keeps the UTF-8 form of each ``str``, so that rows can be encoded without copying them.
 
     Parameters
     ----------
-    items : tuple
-        Must be kept alive as long as the addresses are used.
-    watched : bytes
-        A row with one of these bytes gives None.
+    items : list or tuple
+        Nobody else may change it now; its items must be kept alive as long as the addresses are used.
+    watched : Watched
+    limit : int
+        Bytes after which to stop.
+    starts, ends : int64[rows], int64[rows]
+        Written: addresses.
 
     Returns
     -------
-    starts, ends : int64[rows], int64[rows], or None
-        Addresses. None when an item is no ``str``, is not valid Unicode, or holds a watched byte.
+    int
+        How many were located, at least one if there are any; -1 when an item is no ``str``, is not valid Unicode, or
+        holds one of the tokens.
     """
-    n = len(items)
-    starts, ends = np.empty(n, np.int64), np.empty(n, np.int64)
-    bytes_watched = np.frombuffer(watched + b"\0", np.uint8)
-    places = starts.ctypes.data, ends.ctypes.data, bytes_watched.ctypes.data
-    if _locate.call(_gather_block().ctypes.data, items, n, *places, len(watched)) >= 0:
-        return None
-    return starts, ends
+    block = _gather_block()
+    get_item = block[LIST_ITEM] if isinstance(items, list) else block[TUPLE_ITEM]
+    found = _locate.call(
+        block.ctypes.data, items, int(get_item), len(items), limit, starts.ctypes.data, ends.ctypes.data,
+        watched.first_bytes.ctypes.data, watched.first_bytes.size, watched.token_bytes.ctypes.data,
+        watched.token_offsets.ctypes.data, watched.token_offsets.size - 1,
+    )  # fmt: skip
+    return max(found, -1)
 
 
 def gather_strings(items: tuple[Any, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int64]] | None:
@@ -136,4 +223,5 @@ def _gather_block() -> NDArray[np.int64]:
     block[AS_UTF8] = python_function_address("PyUnicode_AsUTF8AndSize")
     block[CLEAR_ERROR] = python_function_address("PyErr_Clear")
     block[TUPLE_ITEM] = python_function_address("PyTuple_GetItem")
+    block[LIST_ITEM] = python_function_address("PyList_GetItem")
     return block

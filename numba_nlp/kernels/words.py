@@ -314,6 +314,22 @@ if VECTOR:
         return masks
 
     @intrinsic
+    def equal_mask(typingctx, data, position, byte):
+        """Bit ``i`` of the uint64: ``data[position + i]`` is a byte (uint8); for 64 bytes that can be loaded."""
+
+        def codegen(context, builder, signature, args):
+            vector = ir.VectorType(ir.IntType(8), 64)
+            pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+            window = builder.load(builder.bitcast(pointer, vector.as_pointer()))
+            window.align = 1
+            one = builder.insert_element(ir.Constant(vector, ir.Undefined), args[2], ir.Constant(ir.IntType(32), 0))
+            zeros = ir.Constant(ir.VectorType(ir.IntType(32), 64), [ir.Constant(ir.IntType(32), 0)] * 64)
+            wanted = builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), zeros)
+            return builder.bitcast(builder.icmp_unsigned("==", window, wanted), ir.IntType(64))
+
+        return types.uint64(data, types.int64, types.uint8), codegen
+
+    @intrinsic
     def smallest_of_16(typingctx, keys, position):
         """Smallest of ``keys[position:position + 16]`` (uint32)."""
 

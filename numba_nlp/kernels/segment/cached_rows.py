@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from numba_nlp._jit import inlined
+from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.tables.hashing import hash_bytes
 from numba_nlp.kernels.tables.word_cache import (
     BITS,
@@ -122,6 +122,18 @@ def encode_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, 
     return n_ids
 
 
+@kernel
+def _key_bytewise(data, start, length, masks):
+    """Key of one span, without reading beyond its end."""
+    row = 4 * min(length, SHORT_LIMIT + 1)
+    low = masks[row + 1]
+    high = masks[row + 3]
+    if length <= SHORT_LIMIT:
+        low |= load_word(data, start, min(length, 8))
+        high |= load_word(data, start + 8, max(length - 8, 0))
+    return low, high
+
+
 @inlined
 def make_keys(cache, data, n, scratch):
     """Key and home entry of ``n`` spans, with a prefetch of the entry.
@@ -139,35 +151,28 @@ def make_keys(cache, data, n, scratch):
     shift = 64 - cache.fill[BITS]
     masks = scratch.masks
     starts, ends, lows, highs, homes = scratch.starts, scratch.ends, scratch.low, scratch.high, scratch.homes
-    # the last spans of the data may not be read 16 bytes at a time
+    # when positions are addresses every row ends somewhere else, so any span may be the last of its page
+    anywhere = data.size == 0
+    # else the last spans of the data may not be read 16 bytes at a time
     safe = n
-    if data.size == 0:
-        # positions are addresses: every row ends somewhere else, so each span may be the last of its page
-        for i in range(n):
-            if not is_readable(data, peek(starts, i), 16):
-                safe = np.int64(0)
-                break
-    while safe > 0 and not is_readable(data, peek(starts, safe - 1), 16):
+    while safe > 0 and not anywhere and not is_readable(data, peek(starts, safe - 1), 16):
         safe -= 1
     for i in range(safe):
         start = peek(starts, i)
-        row = 4 * min(peek(ends, i) - start, SHORT_LIMIT + 1)
-        low = (raw_load64(data, start) & peek(masks, row)) | peek(masks, row + 1)
-        high = (raw_load64(data, start + 8) & peek(masks, row + 2)) | peek(masks, row + 3)
+        length = peek(ends, i) - start
+        if anywhere and unlikely(not is_readable(data, start, 16)):
+            low, high = _key_bytewise(data, start, length, masks)
+        else:
+            row = 4 * min(length, SHORT_LIMIT + 1)
+            low = (raw_load64(data, start) & peek(masks, row)) | peek(masks, row + 1)
+            high = (raw_load64(data, start + 8) & peek(masks, row + 2)) | peek(masks, row + 3)
         home = home_of(low, high, shift)
         prefetch(entries, 4 * home)
         poke(lows, i, low)
         poke(highs, i, high)
         poke(homes, i, home)
     for i in range(safe, n):
-        start = starts[i]
-        length = ends[i] - start
-        row = 4 * min(length, SHORT_LIMIT + 1)
-        low = masks[row + 1]
-        high = masks[row + 3]
-        if length <= SHORT_LIMIT:
-            low |= load_word(data, start, min(length, 8))
-            high |= load_word(data, start + 8, max(length - 8, 0))
+        low, high = _key_bytewise(data, starts[i], ends[i] - starts[i], masks)
         lows[i] = low
         highs[i] = high
         homes[i] = home_of(low, high, shift)
