@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from numba_nlp._encoders.byte_bpe import ByteBpeEncoder
 from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch, new_scratch
-from numba_nlp.kernels.tables.word_cache import WordCache
+from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache
 from numba_nlp.reference.segment import bpe as plain
 from numba_nlp.vocabulary import Vocabulary
 from tests.scan_texts import texts as scan_texts
@@ -62,7 +62,7 @@ class Rows(NamedTuple):
 
     @property
     def room(self) -> int:
-        return int((self.ends - self.starts).sum()) + len(self.texts) + 4
+        return int((self.ends - self.starts).sum()) + len(self.texts) + SPARE_IDS
 
 
 @cache
@@ -216,7 +216,7 @@ def encode(
         scratch = case.scratch(-end)
     assert end == offsets[last_row]
     assert np.all(ids[:out] == UNWRITTEN)
-    assert np.all(ids[end + 4 :] == UNWRITTEN)
+    assert np.all(ids[end + SPARE_IDS :] == UNWRITTEN)
     assert np.all(offsets[:first_row] == UNWRITTEN)
     assert np.all(offsets[last_row + 1 :] == UNWRITTEN)
     return [ids[offsets[r] : offsets[r + 1]].tolist() for r in range(first_row, last_row)]

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._encoders.rows import Encoded
+from numba_nlp.kernels.tables.word_cache import SPARE_IDS
 
-__all__ = ["CHUNK_BYTES", "SPARE_IDS", "Chunk", "Source", "Worker", "encode_in_chunks"]
+__all__ = ["CHUNK_BYTES", "Chunk", "Source", "Worker", "encode_in_chunks"]
 
 #: Most bytes of text in a chunk, if its rows are not longer.
 CHUNK_BYTES = 1 << 19
-#: Ids that kernels may write beyond the last one.
-SPARE_IDS = 4
 
 
 class Chunk(NamedTuple):

@@ -13,10 +13,14 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp._fastcall.values import address_of, array_at, call9, load
+from numba_nlp._fastcall.values import array_at, call9, load
 from numba_nlp._jit import inlined, native
 from numba_nlp.kernels.segment.cached_rows import rows_function
-from numba_nlp.kernels.tables.word_cache import WordCache
+from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache
+from numba_nlp.kernels.words import VECTOR
+
+if VECTOR:
+    from numba_nlp.kernels.words import address_of
 
 __all__ = ["ControlBlock", "Family"]
 
@@ -111,7 +115,7 @@ class Family:
                 f"""def encode_unseen_{name}(block, data_address, data_size, start, n, low, high, home, ids_address):
     return encode_unseen(
         read_tables(block), read_cache(block), array_at(data_address, data_size, np.uint8), start, n,
-        np.uint64(low), np.uint64(high), home, read_scratch(block), array_at(ids_address, n + 4, np.int32), 0,
+        np.uint64(low), np.uint64(high), home, read_scratch(block), array_at(ids_address, n + {SPARE_IDS}, np.int32), 0,
     )
 """,
                 f"encode_unseen_{name}",
@@ -177,7 +181,7 @@ class ControlBlock:
         self._family = family
         self.call_rows: Callable[..., int] = family.rows[pattern].call
         block = np.zeros(family.size, np.int64)
-        single_ids = np.zeros(SINGLE_LIMIT + 8, np.int32)
+        single_ids = np.zeros(SINGLE_LIMIT + SPARE_IDS, np.int32)
         single_places = np.zeros(4, np.int64)
         functions = numpy_functions()
         block[ENCODE_ROWS] = family.rows[pattern].address

@@ -11,7 +11,6 @@ from numba.extending import NativeValue, box, intrinsic, register_model, unbox
 from numba.np.arrayobj import populate_array
 
 __all__ = [
-    "address_of",
     "array_at",
     "call1",
     "call2",
@@ -115,12 +114,3 @@ def object_at(typingctx, address):
         return builder.inttoptr(args[0], context.get_value_type(python_object))
 
     return python_object(types.int64), codegen
-
-
-@intrinsic
-def address_of(typingctx, array, position):
-    def codegen(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.ptrtoint(builder.gep(data, [args[1]]), ir.IntType(64))
-
-    return types.int64(array, types.int64), codegen

@@ -244,6 +244,17 @@ if VECTOR:
 
         return types.int64(array, types.int64), codegen
 
+    @intrinsic
+    def load_at(typingctx, address):
+        """The uint64 at an address."""
+
+        def codegen(context, builder, signature, args):
+            word = builder.load(builder.inttoptr(args[0], ir.IntType(64).as_pointer()))
+            word.align = 1
+            return word
+
+        return types.uint64(types.int64), codegen
+
     @kernel
     def is_readable(data, position, n):
         """Whether ``n`` bytes from ``data[position]`` on can be loaded: they lie in the array or in its last page.

@@ -24,7 +24,7 @@ LENGTHS = (
 
 def tiny_cache():
     """So small that entries leave all the time; the arena just holds the longest pre-token that is cached."""
-    cache = new_word_cache(bits=6, long_bits=1, arena=LONG_LIMIT + 8)
+    cache = new_word_cache(bits=6, arena=LONG_LIMIT + 8)
     cache.fill[BITS] = 2
     return cache
 
@@ -32,7 +32,7 @@ def tiny_cache():
 @pytest.mark.parametrize("pattern", PATTERNS)
 @given(case=cases, rows=rows)
 def test_ids_are_those_of_the_twin(pattern, case, rows):
-    cache, scratch = new_word_cache(bits=8, long_bits=4, arena=1 << 12), case.scratch()
+    cache, scratch = new_word_cache(bits=8, arena=1 << 12), case.scratch()
     expected = case.expected(pattern, rows.texts)
     for _ in range(2):
         assert encode(case, pattern, rows, cache, scratch) == expected
@@ -43,7 +43,7 @@ def test_ids_are_those_of_the_twin(pattern, case, rows):
 def test_some_of_the_rows(case, rows, draws, pattern, out):
     first = draws.draw(st.integers(0, len(rows.texts)))
     last = draws.draw(st.integers(first, len(rows.texts)))
-    found = encode(case, pattern, rows, new_word_cache(8, 4, 1 << 12), case.scratch(), first, last, out)
+    found = encode(case, pattern, rows, new_word_cache(8, 1 << 12), case.scratch(), first, last, out)
     assert found == case.expected(pattern, rows.texts[first:last])
 
 
@@ -56,7 +56,7 @@ def test_a_cache_that_forgets_changes_nothing(case, batches, pattern):
 
 @given(case=cases, rows=rows, pattern=st.sampled_from(PATTERNS), capacity=st.integers(1, 40))
 def test_work_goes_on_with_longer_lists(case, rows, pattern, capacity):
-    cache = new_word_cache(bits=4, long_bits=1, arena=LONG_LIMIT + 8)
+    cache = new_word_cache(bits=4, arena=LONG_LIMIT + 8)
     assert encode(case, pattern, rows, cache, case.scratch(capacity)) == case.expected(pattern, rows.texts)
 
 
@@ -70,7 +70,7 @@ def test_lengths_at_the_limits(number):
             parts.append((text, ""))
             parts.append((text[:-1] + "s", "\n"))
         batch = as_rows(parts)
-        cache, scratch = new_word_cache(bits=10, long_bits=6, arena=1 << 15), vocabulary.scratch()
+        cache, scratch = new_word_cache(bits=10, arena=1 << 15), vocabulary.scratch()
         expected = vocabulary.expected("whole", batch.texts)
         for _ in range(2):
             assert encode(vocabulary, "whole", batch, cache, scratch) == expected
@@ -114,7 +114,7 @@ def test_nothing_to_do(pattern):
 @given(case=cases, text=texts.filter(bool))
 def test_what_was_seen_is_not_merged_again(case, text):
     # lists of this length never have to grow, so that no row is begun again
-    cache, scratch = new_word_cache(bits=13, long_bits=8, arena=1 << 14), case.scratch(CHUNK)
+    cache, scratch = new_word_cache(bits=13, arena=1 << 14), case.scratch(CHUNK)
     batch = as_rows([(text, "")])
     pieces = plain_pieces(case, text)
     cached = {piece for piece in pieces if len(piece) <= LONG_LIMIT}
@@ -129,10 +129,10 @@ def plain_pieces(case, text):
     return [piece.encode() for piece in bpe_twin._pre_tokens("gpt2", *case.tables[:2], text)]
 
 
-def test_the_longest_of_the_short_table_and_the_shortest_of_the_long_one():
+def test_the_longest_short_chunk_and_the_shortest_long_one():
     vocabulary = case(2)
     for length, in_short in ((SHORT_LIMIT, True), (SHORT_LIMIT + 1, False)):
-        cache = new_word_cache(bits=4, long_bits=2, arena=1 << 10)
+        cache = new_word_cache(bits=4, arena=1 << 10)
         encode(vocabulary, "whole", as_rows([("t" * length, "")]), cache, vocabulary.scratch())
         assert bool(cache.entries.any()) is in_short
         assert bool(cache.long_entries.any()) is not in_short

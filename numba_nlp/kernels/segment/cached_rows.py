@@ -22,14 +22,16 @@ from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.tables.hashing import hash_bytes
 from numba_nlp.kernels.tables.word_cache import (
     BITS,
-    ID_BITS,
+    FIRST_SHORT,
+    KEY_BITS,
+    LONG_FLAG,
     LONG_LIMIT,
     MISSES,
     SHORT_IDS,
     SHORT_LIMIT,
     bring_home,
     copy_ids,
-    find_long,
+    copy_long,
     grow_if_full,
     home_of,
     keep_long,
@@ -42,8 +44,6 @@ from numba_nlp.kernels.words import (
     poke,
     prefetch,
     raw_load64,
-    raw_store64,
-    shift_right,
     unlikely,
 )
 
@@ -52,20 +52,22 @@ ZERO = np.uint64(0)
 BLOCK = 128
 #: Chunks a scanner may write beyond ``BLOCK``.
 SLACK = 80
+#: Place in the masks of a word that equals none of a key.
+LONGEST = 4 * (SHORT_LIMIT + 1) + 1
 
 
 @inlined
-def recall_piece(cache, data, start, n, low, high, home, ids, first):
-    """Ids of one pre-token from where the cache may hold it besides its home in the short table.
+def recall_chunk(cache, data, start, n, low, high, home, ids, first):
+    """Ids of one chunk from where the cache may hold it besides its home.
 
     Parameters
     ----------
     cache : WordCache
     data : uint8[m]
     start, n : int64
-        The pre-token.
+        The chunk.
     low, high, home : uint64, uint64, int64
-        Its key and home in the short table (:func:`make_keys`).
+        Its key and home (:func:`make_keys`).
     ids : int32[k]
         Written from ``first`` on.
     first : int64
@@ -73,20 +75,13 @@ def recall_piece(cache, data, start, n, low, high, home, ids, first):
     Returns
     -------
     int64
-        Number of ids; 0 when the cache does not hold the pre-token.
+        Number of ids; -1 when the cache does not hold the chunk.
     """
+    if not bring_home(cache, low, high, home):
+        return np.int64(-1)
     if n <= SHORT_LIMIT:
-        if bring_home(cache, low, high, home):
-            return copy_ids(cache, home, ids, first)
-    elif n <= LONG_LIMIT:
-        at = find_long(cache, hash_bytes(data, start, start + n), data, start, n)
-        if at >= 0:
-            source = np.int64(shift_right(cache.long_entries[at + 2], 32))
-            n_ids = np.int64(cache.long_entries[at + 2] & np.uint64(0xFFFFFFFF))
-            for i in range(n_ids):
-                ids[first + i] = cache.arena_ids[source + i]
-            return n_ids
-    return np.int64(0)
+        return copy_ids(cache, home, ids, first)
+    return copy_long(cache, home, data, start, n, ids, first)
 
 
 def encode_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, first):
@@ -99,7 +94,7 @@ def encode_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, 
     start, n : int64
         The chunk.
     low, high, home : uint64, uint64, int64
-        Its key and home in the short table (:func:`make_keys`).
+        Its key and home (:func:`make_keys`).
     scratch : Scratch
     ids : int32[k]
         Written from ``first`` on.
@@ -118,20 +113,19 @@ def encode_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, 
         if n_ids <= SHORT_IDS:
             keep_short(cache, low, high, home, ids, first, n_ids)
     elif n <= LONG_LIMIT:
-        keep_long(cache, hash_bytes(data, start, start + n), data, start, n, ids, first, n_ids)
+        keep_long(cache, low, high, home, data, start, n, ids, first, n_ids)
     return n_ids
 
 
 @kernel
-def _key_bytewise(data, start, length, masks):
-    """Key of one span, without reading beyond its end."""
-    row = 4 * min(length, SHORT_LIMIT + 1)
-    low = masks[row + 1]
-    high = masks[row + 3]
-    if length <= SHORT_LIMIT:
-        low |= load_word(data, start, min(length, 8))
-        high |= load_word(data, start + 8, max(length - 8, 0))
-    return low, high
+def _key_by_parts(data, start, length, masks):
+    """Key of one span that is long, or that may not be read 16 bytes at a time."""
+    if length > LONG_LIMIT:
+        return masks[LONGEST], masks[LONGEST]
+    if length > SHORT_LIMIT:
+        return hash_bytes(data, start, start + length), LONG_FLAG | np.uint64(length)
+    low = load_word(data, start, min(length, 8))
+    return low, masks[4 * length + 3] | load_word(data, start + 8, max(length - 8, 0))
 
 
 @inlined
@@ -160,11 +154,11 @@ def make_keys(cache, data, n, scratch):
     for i in range(safe):
         start = peek(starts, i)
         length = peek(ends, i) - start
-        if anywhere and unlikely(not is_readable(data, start, 16)):
-            low, high = _key_bytewise(data, start, length, masks)
+        if unlikely(length > SHORT_LIMIT) or (anywhere and unlikely(not is_readable(data, start, 16))):
+            low, high = _key_by_parts(data, start, length, masks)
         else:
-            row = 4 * min(length, SHORT_LIMIT + 1)
-            low = (raw_load64(data, start) & peek(masks, row)) | peek(masks, row + 1)
+            row = 4 * length
+            low = raw_load64(data, start) & peek(masks, row)
             high = (raw_load64(data, start + 8) & peek(masks, row + 2)) | peek(masks, row + 3)
         home = home_of(low, high, shift)
         prefetch(entries, 4 * home)
@@ -172,25 +166,26 @@ def make_keys(cache, data, n, scratch):
         poke(highs, i, high)
         poke(homes, i, home)
     for i in range(safe, n):
-        low, high = _key_bytewise(data, starts[i], ends[i] - starts[i], masks)
+        low, high = _key_by_parts(data, starts[i], ends[i] - starts[i], masks)
         lows[i] = low
         highs[i] = high
         homes[i] = home_of(low, high, shift)
 
 
 @inlined
-def emit_hits(cache, first_span, n, scratch, ids, out):
+def emit_hits(cache, data, first_span, n, scratch, ids, out):
     """Ids of spans as long as each is found at its home.
 
     Parameters
     ----------
     cache : WordCache
+    data : uint8[m]
     first_span, n : int64
         Spans ``first_span`` to ``n`` of the scratch, with their keys.
     scratch : Scratch
         ``scratch.emitted[i]`` becomes the place of the first id of span ``i``.
     ids : int32[k]
-        Written from ``out`` on; has four elements more than can be needed.
+        Written from ``out`` on; has ``SPARE_IDS`` elements more than can be needed.
     out : int64
 
     Returns
@@ -202,18 +197,18 @@ def emit_hits(cache, first_span, n, scratch, ids, out):
     lows, highs, homes, emitted = scratch.low, scratch.high, scratch.homes, scratch.emitted
     for i in range(first_span, n):
         poke(emitted, i, out)
-        at = 4 * peek(homes, i)
-        if unlikely((peek(entries, at) ^ peek(lows, i)) | (peek(entries, at + 1) ^ peek(highs, i)) != ZERO):
+        home = peek(homes, i)
+        high = peek(highs, i)
+        differs = (peek(entries, 4 * home) ^ peek(lows, i)) | ((peek(entries, 4 * home + 1) ^ high) & KEY_BITS)
+        if unlikely(differs != ZERO):
             return i, out
-        first = peek(entries, at + 2)
-        count = np.int64(shift_right(first, 60))
-        if count <= 4:
-            raw_store64(ids, out, first & ID_BITS)
-            raw_store64(ids, out + 2, peek(entries, at + 3))
+        if unlikely(high < FIRST_SHORT):
+            start = peek(scratch.starts, i)
+            count = copy_long(cache, home, data, start, peek(scratch.ends, i) - start, ids, out)
+            if count < 0:
+                return i, out
         else:
-            source = np.int64(first & ID_BITS)
-            for k in range(count):
-                poke(ids, out + k, peek(cache.arena_ids, source + k))
+            count = copy_ids(cache, home, ids, out)
         out += count
     return n, out
 
@@ -230,7 +225,7 @@ def emit_block(tables, cache, data, n, scratch, ids, out):
     scratch : Scratch
         ``scratch.emitted[i]`` becomes the place of the first id of span ``i``; ``emitted[n]`` the end.
     ids : int32[k]
-        Written from ``out`` on; has four elements more than can be needed.
+        Written from ``out`` on; has ``SPARE_IDS`` elements more than can be needed.
     out : int64
 
     Returns
@@ -242,14 +237,14 @@ def emit_block(tables, cache, data, n, scratch, ids, out):
     make_keys(cache, data, n, scratch)
     span = np.int64(0)
     while True:
-        span, out = emit_hits(cache, span, n, scratch, ids, out)
+        span, out = emit_hits(cache, data, span, n, scratch, ids, out)
         if span >= n:
             break
         start = scratch.starts[span]
         length = scratch.ends[span] - start
         low, high, home = scratch.low[span], scratch.high[span], scratch.homes[span]
-        n_ids = recall_piece(cache, data, start, length, low, high, home, ids, out)
-        if n_ids == 0:
+        n_ids = recall_chunk(cache, data, start, length, low, high, home, ids, out)
+        if n_ids < 0:
             n_ids = solve_unseen(  # noqa: F821  bound by `rows_function`
                 tables, cache, data, start, length, low, high, home, scratch, ids, out
             )
@@ -277,7 +272,7 @@ def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, s
         Rows to encode.
     scratch : Scratch
     ids : int32[k]
-        Written from ``out`` on: room for one id a byte, one a fixed row, and four more.
+        Written from ``out`` on: room for one id a byte, one a fixed row, and ``SPARE_IDS`` more.
     offsets : int64[rows + 1]
         ``offsets[r + 1]`` becomes the place after the last id of row ``r``.
     out : int64

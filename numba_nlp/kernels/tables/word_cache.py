@@ -1,22 +1,23 @@
-"""The word cache: results of earlier pre-tokens in flat arrays, exact by full key comparison.
+"""The word cache: results of earlier chunks of text in flat arrays, exact by full comparison.
 
-Short table
-    Pre-tokens of 1 to 15 bytes. An entry is four words, ``[low, high, first, second]``. ``low`` holds bytes 0-7,
-    ``high`` bytes 8-14 and the length in its top byte (0 = empty entry). ``first`` and
-    ``second`` hold up to four ids of 32 bits; the number of ids is in the top four bits of ``first``. Of 5 to 15 ids,
-    ``first`` holds the place in the id arena. The hash names an entry, its *home*; the four entries
-    ``home ^ 0..3`` are a group, and a pre-token may lie anywhere in its group. The hot path looks at the home only;
-    the slow path looks at the other three and brings what it finds back home, so what is used often is found at once.
-Long table
-    Longer pre-tokens, up to ``LONG_LIMIT`` bytes: four words an entry, ``[hash, place of the bytes << 32 | length,
-    place of the ids << 32 | number of ids, unused]``, two entries a set; bytes and ids lie in the arenas.
+An entry is four words, ``[low, high, third, fourth]``. The hash of a key names an entry, its *home*; the four entries
+``home ^ 0..3`` are a group, and a key may lie anywhere in its group. The hot path looks at the home only; the slow path
+looks at the other three and brings what it finds back home, so what is used often is found at once.
 
-A full arena wipes both tables: the memory of a cache is bounded, and one cache belongs to one thread at a time.
+Short chunks, of 1 to 15 bytes
+    ``low`` holds bytes 0-7, ``high`` bytes 8-14 and the length in bits 56-59. In the entry, not in the key, bits 60-63
+    of ``high`` hold the number of ids, 0 to 15. Up to four ids of 32 bits lie in ``third`` and ``fourth``, of more
+    ``third`` is the place in the id arena.
+Long chunks, up to ``LONG_LIMIT`` bytes
+    ``low`` is a hash of the bytes, ``high`` is ``LONG_FLAG | length``; ``third`` holds the place of the bytes in the
+    byte arena in its upper half and the place of the ids in its lower half, ``fourth`` the number of ids. Whoever finds
+    such an entry compares the bytes.
+
+A full arena wipes everything: the memory of a cache is bounded, and one cache belongs to one thread at a time.
 
 Twin: ``numba_nlp.reference.tables.word_cache``.
 
-What was measured on the way (GPT-2, 17 MB of English lines, one thread, same machine): sets of two entries compared
-without branches 373 MB/s; bringing guests home 473 MB/s; one home entry a lookup as here 530 MB/s.
+What was measured on the way: docs/decisions/0002-encoding-hot-path.md.
 """
 
 from __future__ import annotations
@@ -28,20 +29,29 @@ from numpy.typing import NDArray
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.tables.hashing import MERGE_MULTIPLIER, equal_bytes
-from numba_nlp.kernels.words import multiply, shift_left, shift_right
+from numba_nlp.kernels.words import VECTOR, multiply, peek, raw_store64, shift_left, shift_right, unlikely
 
-#: Longest pre-token, in bytes, that is kept in the short table.
+if VECTOR:
+    from numba_nlp.kernels.words import address_of, load_at
+
+#: Longest chunk, in bytes, whose key is the chunk itself.
 SHORT_LIMIT = 15
-#: Most ids of a result that is kept in the short table: their number has four bits.
+#: Most ids of a short chunk that are kept: their number has four bits.
 SHORT_IDS = 15
-#: Longest pre-token, in bytes, that is cached at all.
+#: Longest chunk, in bytes, that is kept at all.
 LONG_LIMIT = 512
-#: Everything of ``first`` but the number of ids.
-ID_BITS = np.uint64(0x0FFFFFFFFFFFFFFF)
+#: In ``high`` of the key of a long chunk; its bits 56-59, the length of a short one, are zero.
+LONG_FLAG = np.uint64(1 << 55)
+#: The bits of ``high`` that are the key.
+KEY_BITS = np.uint64(0x0FFFFFFFFFFFFFFF)
+#: Keys of long chunks are below, those of short ones are not.
+FIRST_SHORT = np.uint64(1 << 56)
+#: Ids that :func:`copy_ids` may write behind the last one.
+SPARE_IDS = 8
 
 
-#: Places in ``WordCache.fill``: bytes and ids used of the arenas, wipes, pre-tokens that had to be merged, binary
-#: logarithm of the entries in use, filled entries of the short table.
+#: Places in ``WordCache.fill``: bytes and ids used of the arenas, wipes, chunks that had to be solved, binary logarithm
+#: of the entries in use, filled entries.
 USED_BYTES, USED_IDS, WIPES, MISSES, BITS, FILLED = range(6)
 #: Binary logarithm of the entries that an empty cache begins with.
 FIRST_BITS = 13
@@ -51,24 +61,21 @@ class WordCache(NamedTuple):
     """Arrays of one cache (see the module's text); made by :func:`new_word_cache`."""
 
     entries: NDArray[np.uint64]  # [4 << bits]
-    long_entries: NDArray[np.uint64]  # [8 << long_bits]
     arena_bytes: NDArray[np.uint8]  # [a]
     arena_ids: NDArray[np.int32]  # [b]
     fill: NDArray[np.int64]  # [6]
 
 
-def new_word_cache(bits: int = 19, long_bits: int = 16, arena: int = 1 << 21) -> WordCache:
+def new_word_cache(bits: int = 19, arena: int = 1 << 21) -> WordCache:
     """Make an empty cache.
 
     Parameters
     ----------
     bits : int
-        Binary logarithm of the most entries of the short table, at least 2: a group has four.
-    long_bits : int
-        Binary logarithm of the sets of two entries of the long table.
+        Binary logarithm of the most entries, at least 2: a group has four.
     arena : int
-        Bytes of the byte arena, and ids of the id arena; at least ``SHORT_LIMIT``, and ``LONG_LIMIT`` for every
-        pre-token up to there to be kept.
+        Bytes of the byte arena, and ids of the id arena; at least ``SHORT_LIMIT``, and ``LONG_LIMIT`` for every chunk
+        up to there to be kept.
 
     Raises
     ------
@@ -78,28 +85,26 @@ def new_word_cache(bits: int = 19, long_bits: int = 16, arena: int = 1 << 21) ->
     Notes
     -----
     The arrays come from ``calloc``: memory that no entry has touched yet is not resident. With the defaults a cache
-    can reach 16 + 4 + 2 + 8 = 30 MB.
+    can reach 16 + 2 + 8 = 26 MB.
     """
-    if bits < 2 or long_bits < 0 or arena < SHORT_LIMIT:
-        raise ValueError(
-            f"a word cache has bits >= 2, long_bits >= 0, arena >= {SHORT_LIMIT}; got {bits}, {long_bits}, {arena}"
-        )
-    raw = np.zeros((4 << bits) + 16, np.uint64)
+    if bits < 2 or arena < SHORT_LIMIT:
+        raise ValueError(f"a word cache has bits >= 2 and arena >= {SHORT_LIMIT}; got {bits}, {arena}")
+    # copy_ids may read two words behind the last entry, and 15 ids behind the last one
+    raw = np.zeros((4 << bits) + 32, np.uint64)
     first = (-raw.ctypes.data // 8) % 16
     fill = np.zeros(6, np.int64)
     fill[BITS] = min(FIRST_BITS, bits)
     return WordCache(
         raw[first : first + (4 << bits)],
-        np.zeros(8 << long_bits, np.uint64),
         np.zeros(arena + 8, np.uint8),
-        np.zeros(arena, np.int32),
+        np.zeros(arena + 16, np.int32)[:arena],
         fill,
     )
 
 
 @inlined
 def home_of(low, high, shift):
-    """Home entry of a short key.
+    """Home entry of a key.
 
     Parameters
     ----------
@@ -116,7 +121,7 @@ def home_of(low, high, shift):
 
 
 @kernel
-def _put(entries, home, low, high, first, second):
+def _put(entries, home, low, high, third, fourth):
     """Enter at home; what is there moves to a free entry of the group, or takes the place of another one.
 
     Returns 1 when the group has an entry more than before, else 0.
@@ -135,8 +140,8 @@ def _put(entries, home, low, high, first, second):
         added = np.int64(1)
     entries[at] = low
     entries[at + 1] = high
-    entries[at + 2] = first
-    entries[at + 3] = second
+    entries[at + 2] = third
+    entries[at + 3] = fourth
     return added
 
 
@@ -165,20 +170,20 @@ def grow_if_full(cache):
     shift = 64 - (bits + 1)
     for group in range((1 << (bits - 2)) - 1, -1, -1):
         at = 16 * group
-        low0, high0, first0, second0 = entries[at], entries[at + 1], entries[at + 2], entries[at + 3]
-        low1, high1, first1, second1 = entries[at + 4], entries[at + 5], entries[at + 6], entries[at + 7]
-        low2, high2, first2, second2 = entries[at + 8], entries[at + 9], entries[at + 10], entries[at + 11]
-        low3, high3, first3, second3 = entries[at + 12], entries[at + 13], entries[at + 14], entries[at + 15]
+        low0, high0, third0, fourth0 = entries[at], entries[at + 1], entries[at + 2], entries[at + 3]
+        low1, high1, third1, fourth1 = entries[at + 4], entries[at + 5], entries[at + 6], entries[at + 7]
+        low2, high2, third2, fourth2 = entries[at + 8], entries[at + 9], entries[at + 10], entries[at + 11]
+        low3, high3, third3, fourth3 = entries[at + 12], entries[at + 13], entries[at + 14], entries[at + 15]
         for word in range(32):
             entries[32 * group + word] = np.uint64(0)
         if high0 != np.uint64(0):
-            _put(entries, home_of(low0, high0, shift), low0, high0, first0, second0)
+            _put(entries, home_of(low0, high0 & KEY_BITS, shift), low0, high0, third0, fourth0)
         if high1 != np.uint64(0):
-            _put(entries, home_of(low1, high1, shift), low1, high1, first1, second1)
+            _put(entries, home_of(low1, high1 & KEY_BITS, shift), low1, high1, third1, fourth1)
         if high2 != np.uint64(0):
-            _put(entries, home_of(low2, high2, shift), low2, high2, first2, second2)
+            _put(entries, home_of(low2, high2 & KEY_BITS, shift), low2, high2, third2, fourth2)
         if high3 != np.uint64(0):
-            _put(entries, home_of(low3, high3, shift), low3, high3, first3, second3)
+            _put(entries, home_of(low3, high3 & KEY_BITS, shift), low3, high3, third3, fourth3)
     cache.fill[BITS] = bits + 1
     return 0
 
@@ -202,7 +207,7 @@ def bring_home(cache, low, high, home):
     at = 4 * home
     for step in range(4):
         other = 4 * (home ^ step)
-        if entries[other] == low and entries[other + 1] == high:
+        if entries[other] == low and (entries[other + 1] & KEY_BITS) == high:
             for word in range(4):
                 kept = entries[at + word]
                 entries[at + word] = entries[other + word]
@@ -211,15 +216,76 @@ def bring_home(cache, low, high, home):
     return False
 
 
+if VECTOR:
+
+    @inlined
+    def copy_ids(cache, home, ids, out):
+        """Write the ids of an entry of a short chunk.
+
+        Parameters
+        ----------
+        cache : WordCache
+        home : int64
+            Number of the entry.
+        ids : int32[k]
+            Written from ``out`` on; ``SPARE_IDS`` elements behind the last id may be overwritten.
+        out : int64
+
+        Returns
+        -------
+        int64
+            Number of ids.
+
+        Notes
+        -----
+        Whether the ids lie in the entry or in the arena is a coin that no processor foresees, so both places are
+        computed and one is chosen without a branch; eight ids are copied whatever their number is.
+        """
+        at = 4 * home
+        count = np.int64(shift_right(peek(cache.entries, at + 1), 60))
+        third = peek(cache.entries, at + 2)
+        if count <= 4:
+            raw_store64(ids, out, third)
+            raw_store64(ids, out + 2, peek(cache.entries, at + 3))
+        else:
+            place = address_of(cache.arena_ids, np.int64(third))
+            for word in range(4):
+                raw_store64(ids, out + 2 * word, load_at(place + 8 * word))
+            if unlikely(count > 8):
+                for word in range(4, 8):
+                    raw_store64(ids, out + 2 * word, load_at(place + 8 * word))
+        return count
+
+else:
+
+    @kernel
+    def copy_ids(cache, home, ids, out):
+        """Write the ids of an entry of a short chunk: the plain form of ``cache, home, ids, out``."""
+        at = 4 * home
+        count = np.int64(shift_right(cache.entries[at + 1], 60))
+        if count > 4:
+            source = np.int64(cache.entries[at + 2])
+            for k in range(count):
+                ids[out + k] = cache.arena_ids[source + k]
+        else:
+            for k in range(count):
+                word = cache.entries[at + 2 + (k >> 1)]
+                ids[out + k] = np.int32(np.int64(shift_right(word, 32 * (k & 1)) & np.uint64(0xFFFFFFFF)))
+        return count
+
+
 @kernel
-def copy_ids(cache, home, ids, out):
-    """Write the ids of an entry of the short table.
+def copy_long(cache, home, data, start, n, ids, out):
+    """Write the ids of an entry of a long chunk, if it is that of some bytes.
 
     Parameters
     ----------
     cache : WordCache
     home : int64
-        Number of the entry.
+        Number of an entry with the key of the chunk.
+    data : uint8[m]
+    start, n : int64
+        The chunk.
     ids : int32[k]
         Written from ``out`` on.
     out : int64
@@ -227,33 +293,27 @@ def copy_ids(cache, home, ids, out):
     Returns
     -------
     int64
-        Number of ids.
+        Number of ids; -1 when the entry is that of another chunk.
     """
-    first = cache.entries[4 * home + 2]
-    count = np.int64(shift_right(first, 60))
-    first &= ID_BITS
-    if count <= 4:
-        second = cache.entries[4 * home + 3]
-        for k in range(count):
-            word = first if k < 2 else second
-            ids[out + k] = np.int32(np.int64(shift_right(word, 32 * (k & 1)) & np.uint64(0xFFFFFFFF)))
-    else:
-        source = np.int64(first)
-        for k in range(count):
-            ids[out + k] = cache.arena_ids[source + k]
+    third = cache.entries[4 * home + 2]
+    if not equal_bytes(cache.arena_bytes, np.int64(shift_right(third, 32)), data, start, n):
+        return np.int64(-1)
+    source = np.int64(third & np.uint64(0xFFFFFFFF))
+    count = np.int64(cache.entries[4 * home + 3])
+    for k in range(count):
+        ids[out + k] = cache.arena_ids[source + k]
     return count
 
 
 @kernel
 def wipe(cache):
-    """Empty both tables and the arenas.
+    """Empty the table and the arenas.
 
     Parameters
     ----------
     cache : WordCache
     """
     cache.entries[:] = np.uint64(0)
-    cache.long_entries[:] = np.uint64(0)
     cache.fill[USED_BYTES] = 0
     cache.fill[USED_IDS] = 0
     cache.fill[FILLED] = 0
@@ -261,8 +321,18 @@ def wipe(cache):
 
 
 @kernel
-def keep_short(cache, low, high, home, ids, out, n):
-    """Enter the ids of a short pre-token.
+def _keep_ids(cache, ids, first, n):
+    """Append ids to the arena, which has room for them; returns their place."""
+    place = cache.fill[USED_IDS]
+    for i in range(n):
+        cache.arena_ids[place + i] = ids[first + i]
+    cache.fill[USED_IDS] = place + n
+    return place
+
+
+@kernel
+def keep_short(cache, low, high, home, ids, first, n):
+    """Enter the ids of a short chunk.
 
     Parameters
     ----------
@@ -270,75 +340,42 @@ def keep_short(cache, low, high, home, ids, out, n):
     low, high, home : uint64, uint64, int64
         Key and its home.
     ids : int32[m]
-    out, n : int64
-        ``ids[out:out + n]``, ``1 <= n <= 15``; ids are below ``2**28``.
+    first, n : int64
+        ``ids[first:first + n]``, ``0 <= n <= SHORT_IDS``.
 
     Returns
     -------
     int64
         0.
     """
-    if n <= 4:
-        a = np.int64(ids[out])
-        b = np.int64(ids[out + 1]) if n > 1 else np.int64(0)
-        c = np.int64(ids[out + 2]) if n > 2 else np.int64(0)
-        d = np.int64(ids[out + 3]) if n > 3 else np.int64(0)
-        first = np.uint64(a | (b << 32))
-        second = np.uint64(c | (d << 32))
-    else:
+    third, fourth = np.uint64(0), np.uint64(0)
+    if n > 4:
         if cache.fill[USED_IDS] + n > cache.arena_ids.size:
             wipe(cache)
-        source = cache.fill[USED_IDS]
-        for i in range(n):
-            cache.arena_ids[source + i] = ids[out + i]
-        cache.fill[USED_IDS] = source + n
-        first = np.uint64(source)
-        second = np.uint64(0)
-    cache.fill[FILLED] += _put(cache.entries, home, low, high, first | shift_left(np.uint64(n), 60), second)
+        third = np.uint64(_keep_ids(cache, ids, first, n))
+    else:
+        for k in range(n):
+            word = shift_left(np.uint64(ids[first + k]), 32 * (k & 1))
+            if k < 2:
+                third |= word
+            else:
+                fourth |= word
+    cache.fill[FILLED] += _put(cache.entries, home, low, high | shift_left(np.uint64(n), 60), third, fourth)
     return 0
 
 
 @kernel
-def find_long(cache, code, data, start, n):
-    """Place of the entry of a long pre-token in the long table, or -1.
+def keep_long(cache, low, high, home, data, start, n, ids, first, n_ids):
+    """Enter the ids of a long chunk, unless an empty arena could not hold it.
 
     Parameters
     ----------
     cache : WordCache
-    code : uint64
-        ``hash_bytes(data, start, start + n)``.
+    low, high, home : uint64, uint64, int64
+        Key and its home.
     data : uint8[m]
     start, n : int64
-
-    Returns
-    -------
-    int64
-        Index of the entry's first word.
-    """
-    entries = cache.long_entries
-    sets = entries.size >> 3
-    base = 8 * np.int64(code & np.uint64(sets - 1))
-    for way in range(2):
-        at = base + 4 * way
-        if entries[at] == code and np.int64(entries[at + 1] & np.uint64(0xFFFFFFFF)) == n:
-            first = np.int64(shift_right(entries[at + 1], 32))
-            if equal_bytes(cache.arena_bytes, first, data, start, n):
-                return at
-    return np.int64(-1)
-
-
-@kernel
-def keep_long(cache, code, data, start, n, ids, first, n_ids):
-    """Enter the ids of a long pre-token, unless an empty arena could not hold it; the older entry of a full set leaves.
-
-    Parameters
-    ----------
-    cache : WordCache
-    code : uint64
-        ``hash_bytes(data, start, start + n)``.
-    data : uint8[m]
-    start, n : int64
-        The pre-token, ``n <= LONG_LIMIT``.
+        The chunk, ``n <= LONG_LIMIT``.
     ids : int32[k]
     first, n_ids : int64
         ``ids[first:first + n_ids]``.
@@ -352,20 +389,11 @@ def keep_long(cache, code, data, start, n, ids, first, n_ids):
         return 0
     if cache.fill[USED_BYTES] + n + 8 > cache.arena_bytes.size or cache.fill[USED_IDS] + n_ids > cache.arena_ids.size:
         wipe(cache)
-    entries = cache.long_entries
-    sets = entries.size >> 3
-    base = 8 * np.int64(code & np.uint64(sets - 1))
-    for word in range(3):
-        entries[base + 4 + word] = entries[base + word]
     at_bytes = cache.fill[USED_BYTES]
     for i in range(n):
         cache.arena_bytes[at_bytes + i] = data[start + i]
-    at_ids = cache.fill[USED_IDS]
-    for i in range(n_ids):
-        cache.arena_ids[at_ids + i] = ids[first + i]
     cache.fill[USED_BYTES] = at_bytes + n
-    cache.fill[USED_IDS] = at_ids + n_ids
-    entries[base] = code
-    entries[base + 1] = np.uint64((at_bytes << 32) | n)
-    entries[base + 2] = np.uint64((at_ids << 32) | n_ids)
+    at_ids = _keep_ids(cache, ids, first, n_ids)
+    third = np.uint64((at_bytes << 32) | at_ids)
+    cache.fill[FILLED] += _put(cache.entries, home, low, high, third, np.uint64(n_ids))
     return 0
