@@ -54,7 +54,7 @@ SPARE_IDS = 8
 #: of the entries in use, filled entries.
 USED_BYTES, USED_IDS, WIPES, MISSES, BITS, FILLED = range(6)
 #: Binary logarithm of the entries that an empty cache begins with.
-FIRST_BITS = 13
+FIRST_BITS = 15
 
 
 class WordCache(NamedTuple):
