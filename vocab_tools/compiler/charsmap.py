@@ -164,7 +164,8 @@ class _Facts:
                 self.growth = max(self.growth, int(-(-widths.max() // depth.length)))
             # A replacement that is empty leaves what was before it at the end.
             is_open = (ends == values) | (strings[ends - 1] == _SPACE)
-            is_open |= (ends - values >= 3) & (strings[ends - 3] == _MARK[0]) & (strings[ends - 1] == _MARK[2])
+            # So is U+2581; other characters that end with its last byte are taken for it, which does no harm.
+            is_open |= strings[ends - 1] == _MARK[-1]
             self.open[labels[is_open]] = True
             if depth.length == 1:
                 self.begins[depth.labels] = True
@@ -180,5 +181,5 @@ class _Facts:
         self.begins[symbol[0]] = True
         self.spans_space = self.spans_space or _SPACE in symbol[1:]
         self.pairs_ascii = self.pairs_ascii or (len(symbol) > 1 and symbol[1] < 0x80)
-        if symbol[-1] == _SPACE or symbol.endswith(_MARK):
+        if symbol[-1] in (_SPACE, _MARK[-1]):
             self.open[symbol[-1]] = True
