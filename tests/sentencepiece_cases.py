@@ -56,3 +56,15 @@ def run_normalize(module, tables, text: bytes, *, edges=3, aligned=True, room=No
 def tables_of(rules: dict[str, str], symbols: list[str], flags: int):
     """Kernel tables of rules and symbols given as text."""
     return normalizer_tables(spec_of(rules, flags), [symbol.encode() for symbol in symbols])
+
+
+def model_of(pieces: list[tuple[str, int]]):
+    """Message of a unigram model with some pieces, given with the file's numbers of their kinds; scores 0, -1, ..."""
+    from vocab_tools.formats.sentencepiece_pb2 import ModelProto
+
+    model = ModelProto()
+    for i, (piece, kind) in enumerate(pieces):
+        model.pieces.add(piece=piece.encode(), score=-float(i), type=kind)
+    model.trainer_spec.model_type = 1
+    model.normalizer_spec.name = b"identity"
+    return model

@@ -270,12 +270,11 @@ class _Builder:
             base = bases.get(number)
             is_new = base is None
             if base is None:
-                if not children:
-                    continue
-                base = bases[number] = self._find_base([label for label, _ in children])
+                # Only a root without keys has no children; it too needs a base that is not its own place.
+                base = bases[number] = self._find_base([label for label, _ in children] or [0])
                 self.is_base[base] = True
             self.units[index] |= (index ^ base) << 10
-            if children[0][0] == 0:
+            if children and children[0][0] == 0:
                 self.units[index] |= _HAS_LEAF
             if is_new:
                 for label, child in children:
