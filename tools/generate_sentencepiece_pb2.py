@@ -1,4 +1,4 @@
-"""Write ``vocab_tools/formats/sentencepiece_pb2.py`` anew from ``sentencepiece.proto``.
+"""Write ``vocab_tools/formats/sentencepiece_pb2.py`` and its stub anew from ``sentencepiece.proto``.
 
 Run it in an environment of its own, with the one version of the generator that the project uses::
 
@@ -25,7 +25,9 @@ PROTO = "vocab_tools/formats/sentencepiece.proto"
 
 def main() -> int:
     """Run protoc in the root of the repository; its exit status."""
-    return int(protoc.main(["protoc", f"--proto_path={ROOT}", f"--python_out={ROOT}", str(ROOT / PROTO)]))
+    return int(
+        protoc.main(["protoc", f"--proto_path={ROOT}", f"--python_out={ROOT}", f"--pyi_out={ROOT}", str(ROOT / PROTO)])
+    )
 
 
 if __name__ == "__main__":

@@ -55,7 +55,9 @@ def test_rows(rules, symbols, flags, rows):
 
 #: Few characters, and rules that leave spaces open: what a wrong cut needs to be noticed.
 spaced_rules = st.dictionaries(
-    st.sampled_from(["\n", "\x7f", "\u00a0", "é", "e\u0301"]), st.sampled_from(["", " ", "a ", " a", "\u2581"]), max_size=4
+    st.sampled_from(["\n", "\x7f", "\u00a0", "é", "e\u0301"]),
+    st.sampled_from(["", " ", "a ", " a", "\u2581"]),
+    max_size=4,
 )
 spaced_texts = st.lists(st.sampled_from("a  \n\x7f\u00a0ée\u0301\u2581"), max_size=10).map("".join)
 

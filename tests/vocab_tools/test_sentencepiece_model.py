@@ -262,7 +262,10 @@ def test_self_test(given, same_score):
 
 def test_messages_live_beside_those_of_sentencepiece():
     """One process, both packages, in both orders; and reading costs no import of protobuf before it is needed."""
-    import sentencepiece.sentencepiece_model_pb2 as theirs
+    try:
+        import sentencepiece.sentencepiece_model_pb2 as theirs
+    except Exception as error:  # it refuses runtimes of protobuf that are older than its generator
+        pytest.skip(f"sentencepiece's own messages do not load: {error}")
 
     proto = theirs.ModelProto.FromString(WHOLE)
     assert [piece.piece for piece in proto.pieces] == [piece for piece, _ in PIECES]

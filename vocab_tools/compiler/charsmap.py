@@ -1,4 +1,4 @@
-"""What follows from a normaliser's rules: how much text can grow, and where raw text may be cut before it is normalised.
+"""What follows from a normaliser's rules: how much text can grow, and where raw text may be cut before normalising.
 
 Text may be cut into stretches that are normalised one by one, each cached under its raw bytes, where the result is the
 same as that of the whole. :func:`summarize` says where that is, from all rules and user-defined symbols at once.

@@ -72,7 +72,9 @@ def decode_charsmap(blob: bytes) -> Charsmap:
     if n_bytes >= len(blob) - 4:
         raise CharsmapError(f"its double array should have {n_bytes:,} bytes, {len(blob) - 4:,} are left: is it cut?")
     if n_bytes == 0 or n_bytes % _BLOCK_BYTES:
-        raise CharsmapError(f"its double array has {n_bytes:,} bytes, which is not a multiple of {_BLOCK_BYTES} above 0")
+        raise CharsmapError(
+            f"its double array has {n_bytes:,} bytes, which is not a multiple of {_BLOCK_BYTES} above 0"
+        )
     if blob[-1] != 0:
         raise CharsmapError("its last string has no end (a 0 byte): is it cut?")
     units = np.frombuffer(blob, "<u4", n_bytes // 4, 4).astype(np.uint32)
@@ -91,10 +93,14 @@ def _check_rules(units: NDArray[np.uint32], strings: bytes) -> None:
         if depth.nested.max() > MAX_NESTED:
             raise CharsmapError(f"more than {MAX_NESTED} of its keys begin one another")
         for value in np.unique(depth.values[depth.ends]).tolist():
-            try:
-                strings[value : strings.index(0, value)].decode()
-            except UnicodeDecodeError as error:
-                raise CharsmapError(f"its string at byte {value} is not UTF-8") from error
+            _check_utf8(strings, value)
+
+
+def _check_utf8(strings: bytes, value: int) -> None:
+    try:
+        strings[value : strings.index(0, value)].decode()
+    except UnicodeDecodeError as error:
+        raise CharsmapError(f"its string at byte {value} is not UTF-8") from error
 
 
 def encode_charsmap(rules: Mapping[bytes, bytes]) -> bytes:

@@ -67,7 +67,9 @@ def check(units: NDArray[np.uint32], n_values: int) -> None:
         raise DartsError(f"{units.size} units, which is not a multiple of 256 above 0")
     bad = int(darts.first_bad_unit(units, n_values))
     if bad >= 0:
-        raise DartsError(f"unit {bad} (0x{int(units[bad]):08x}) leads outside of the array or of its {n_values:,} values")
+        raise DartsError(
+            f"unit {bad} (0x{int(units[bad]):08x}) leads outside of the array or of its {n_values:,} values"
+        )
 
 
 class _Graph:

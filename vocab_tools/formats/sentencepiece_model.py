@@ -242,9 +242,11 @@ def _message(content: bytes, where: str | Path) -> ModelProto:
     if not content:
         raise SourceFormatError(f"{where}: the file is empty; was its download interrupted?")
     if content.startswith(b"version https://git-lfs"):
-        raise SourceFormatError(f"{where}: this is a pointer of Git LFS, not the file itself; fetch it with `git lfs pull`")
+        raise SourceFormatError(
+            f"{where}: this is a pointer of Git LFS, not the file itself; fetch it with `git lfs pull`"
+        )
     try:
-        model = ModelProto.FromString(content)
+        model: ModelProto = ModelProto.FromString(content)
     except DecodeError as error:
         raise SourceFormatError(
             f"{where}: neither a whole SentencePiece model nor another protocol buffer ({error}); the file is of "
@@ -253,7 +255,9 @@ def _message(content: bytes, where: str | Path) -> ModelProto:
     if not model.pieces:
         raise SourceFormatError(f"{where}: holds no pieces, so it is no SentencePiece model")
     if len(model.pieces) > MAX_IDS:
-        raise SourceFormatError(f"{where}: holds {len(model.pieces):,} pieces, {MAX_IDS:,} is the most that is accepted")
+        raise SourceFormatError(
+            f"{where}: holds {len(model.pieces):,} pieces, {MAX_IDS:,} is the most that is accepted"
+        )
     # Both stand behind the pieces and in every model that was trained; without them a cut file would load as another
     # model, with the settings' defaults.
     for key in ("trainer_spec", "normalizer_spec"):
@@ -311,7 +315,7 @@ class _Pieces:
             # One such piece is in models in use (InternLM2's); the reference lets it be as long as a byte piece
             # stands for that character.
             if piece == b"\0" and self._byte_fallback:
-                return kind if kind != KIND_NORMAL and kind != KIND_USER_DEFINED else KIND_UNUSED
+                return KIND_UNUSED if kind in (KIND_NORMAL, KIND_USER_DEFINED) else kind
             raise self._refuse(i, "the piece holds the character U+0000")
         try:
             piece.decode()
@@ -347,7 +351,9 @@ def _text(value: bytes, where: str) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError as error:
-        raise SourceFormatError(f"{where}: byte {error.start} of {value!r} is not valid UTF-8 ({error.reason})") from error
+        raise SourceFormatError(
+            f"{where}: byte {error.start} of {value!r} is not valid UTF-8 ({error.reason})"
+        ) from error
 
 
 def _normalizer(spec: Any, where: str, whitespace_as_suffix: bool) -> NormalizerSpec:

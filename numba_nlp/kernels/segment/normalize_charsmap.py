@@ -332,9 +332,7 @@ def normalize(tables, data, start, stop, edges, text, from_starts, from_ends):
                 begin += 1
             if begin < end:
                 after = np.int64(256 if remove and tables.strings[end - 1] == SPACE else 0)
-                n = _put(
-                    tables.strings, begin, end, origin, origin + length, escape, n, text, from_starts, from_ends
-                )
+                n = _put(tables.strings, begin, end, origin, origin + length, escape, n, text, from_starts, from_ends)
         else:
             while after != 0 and begin < end and data[begin] == SPACE:
                 begin += 1
