@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -48,7 +50,7 @@ def test_rows(rules, symbols, flags, rows):
     for module in (kernels, plain):
         out, offsets = np.zeros(room, np.uint8), np.full(len(rows) + 1, -1, np.int64)
         n = module.normalize_rows(tables, data, starts, ends, out, offsets)
-        made = [out[i:j].tobytes() for i, j in zip(offsets, offsets[1:], strict=False)]
+        made = [out[i:j].tobytes() for i, j in pairwise(offsets)]
         assert made == [run_normalize(plain, tables, row)[0] for row in encoded]
         assert n == offsets[-1]
 
@@ -78,7 +80,7 @@ def test_stretches_between_solid_bytes_and_spaces_are_independent(rules, symbols
     cuts = [i for i in range(1, len(text)) if text[i] == 0x20 and summary.solid[text[i - 1]]]
     bounds = [0, *cuts, len(text)]
     made = b""
-    for i, (first, last) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for i, (first, last) in enumerate(pairwise(bounds)):
         edges = kernels.ROW_STARTS * (i == 0) | kernels.ROW_ENDS * (last == len(text))
         made += run_normalize(kernels, tables, text[first:last], edges=edges)[0]
     assert made == run_normalize(kernels, tables, text)[0]

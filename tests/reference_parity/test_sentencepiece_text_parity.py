@@ -6,6 +6,7 @@ import json
 import os
 import random
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def normalized_rows(tables, rows):
     offsets = np.zeros(len(rows) + 1, np.int64)
     n = normalize_charsmap.normalize_rows(tables, data, bounds[:-1], bounds[1:], out, offsets)
     content, places = out[:n].tobytes(), offsets.tolist()
-    return [content[first:last] for first, last in zip(places, places[1:], strict=False)]
+    return [content[first:last] for first, last in pairwise(places)]
 
 
 def decoded(tables, ids):
