@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import sentencepiece
 from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.sentencepiece_cases import rules, spec_of, symbols
+from numba_nlp.kernels.segment import normalize_charsmap
+from numba_nlp.reference.segment import normalize_charsmap as plain
+from tests.sentencepiece_cases import rules, run_normalize, spec_of, symbols, texts
 from vocab_tools.compiler.charsmap import normalizer_tables, summarize, symbol_units
 from vocab_tools.formats import darts
 from vocab_tools.formats.charsmap import CharsmapError, decode_charsmap, encode_charsmap
+from vocab_tools.formats.sentencepiece_pb2 import NormalizerSpec
 
 RULES = {"é": "e", "e\u0301": "é", "\u00a0": " ", "\x7f": "", "\ufdfa": "a b c d", "A": "a", "\t": " "}
 BLOB = encode_charsmap({key.encode(): text.encode() for key, text in RULES.items()})
+SPM = 1 | 2 | 4
 N_BYTES = struct.unpack_from("<I", BLOB)[0]
 
 
@@ -61,6 +68,30 @@ def array_of(units):
     for index, unit in units.items():
         array[index] = unit
     return struct.pack("<I", 1024) + array.tobytes() + b"\0"
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, len(BLOB) - 1), st.integers(0, 255)), min_size=1, max_size=4),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 31)), max_size=2),
+    texts,
+)
+def test_a_changed_blob_is_refused_or_safe(changes, bits, text):
+    """What is accepted the reference accepts too, it leads nowhere outside (the twin would raise), and gives UTF-8."""
+    blob = bytearray(BLOB)
+    for place, value in changes:
+        blob[place] = value
+    for unit, bit in bits:
+        blob[4 + 4 * unit + bit // 8] ^= 1 << bit % 8
+    try:
+        charsmap = decode_charsmap(bytes(blob))
+    except CharsmapError:
+        return
+    spec = replace(spec_of({}, SPM), charsmap=charsmap)
+    made = run_normalize(normalize_charsmap, normalizer_tables(spec), text.encode())
+    assert made == run_normalize(plain, normalizer_tables(spec), text.encode())
+    message = NormalizerSpec(precompiled_charsmap=bytes(blob))
+    reference = sentencepiece.SentencePieceNormalizer(normalizer_spec=message.SerializeToString())
+    assert made[0].decode() == reference.normalize(text)
 
 
 def test_circles_are_refused():
@@ -125,9 +156,6 @@ def test_many_keys_fill_several_blocks():
 def test_arrays_that_cannot_be_built(keys, values):
     with pytest.raises(ValueError, match=r"distinct|must be in|must have bytes"):
         darts.build(keys, values)
-
-
-SPM = 1 | 2 | 4
 
 
 def test_summary():

@@ -63,22 +63,25 @@ def first_bad_unit(units, n_values):
 
     Notes
     -----
-    Looks at all units, not only at those that a key reaches: builders leave the others harmless.
+    Looks at all units, not only at those that a key reaches, as sentencepiece does: builders leave the others
+    harmless. The root has no label and ends no key.
     """
     n = np.int64(units.size)
     if n & 0xFF != 0:
         return np.int64(0)
     for i in range(n):
         unit = np.int64(units[i])
+        if i == 0 and unit & (LABEL | HAS_LEAF) != 0:
+            return np.int64(0)
         if unit & VALUE != 0:
+            if unit & 0x7FFFFFFF >= n_values:
+                return np.int64(i)
             continue
         base = i ^ unit_offset(unit)
         if base >= n:
             return np.int64(i)
-        if unit & HAS_LEAF != 0 and np.int64(units[base]) & 0x7FFFFFFF >= n_values:
+        if unit & HAS_LEAF != 0 and np.int64(units[base]) & VALUE == 0:
             return np.int64(i)
-    if n != 0 and np.int64(units[0]) & VALUE != 0:
-        return np.int64(0)
     return np.int64(-1)
 
 

@@ -19,15 +19,19 @@ def first_bad_unit(units: NDArray[np.uint32], n_values: int) -> int:
     array = [int(unit) for unit in units]
     if len(array) % 256:
         return 0
+    if array and (array[0] >= 2**31 or array[0] % 2**9):
+        return 0
     for i, unit in enumerate(array):
         if unit >= 2**31:
+            if unit % 2**31 >= n_values:
+                return i
             continue
         base = i ^ unit_offset(unit)
         children_inside = all(base ^ byte < len(array) for byte in range(256))
         ends_key = unit // 2**8 % 2 == 1
-        if not children_inside or (ends_key and array[base] % 2**31 >= n_values):
+        if not children_inside or (ends_key and array[base] < 2**31):
             return i
-    return 0 if array and array[0] >= 2**31 else -1
+    return -1
 
 
 def _matches(units: list[int], text: bytes) -> list[tuple[int, int]]:
