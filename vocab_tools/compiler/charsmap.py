@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp.kernels.segment.normalize_charsmap import (
+from numba_nlp.kernels.segment.normalizer_tables import (
     ADD_DUMMY_PREFIX,
     ESCAPE_WHITESPACES,
     REMOVE_EXTRA_WHITESPACES,
