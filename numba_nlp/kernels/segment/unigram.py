@@ -12,8 +12,7 @@ nearly equal, so it is part of the algorithm:
   unknown characters become one id; with byte fallback each of their bytes becomes one.
 - User-defined pieces score ``0.1 * (length - 1)``. Control, unknown, byte and unused pieces are never found in text.
 
-:func:`solve` also says how far the running score could be off without any effect; see
-:mod:`numba_nlp.kernels.segment.unigram_chunks`.
+:mod:`numba_nlp.kernels.segment.unigram_chunks` says when the result of a part of the text may be used again.
 
 Twin: ``numba_nlp.reference.segment.unigram``.
 """
@@ -25,12 +24,9 @@ import numpy as np
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.unigram_memory import (
     BYTE_FALLBACK,
-    LARGEST,
-    LIMIT,
     LONGEST,
     RESET,
-    RESET_LIMIT,
-    RUNNING,
+    SPACE_BASE,
     UNKNOWN_ID,
     UNKNOWN_SCORE,
 )
@@ -40,9 +36,28 @@ from numba_nlp.kernels.words import peek, poke, unlikely
 
 @inlined
 def character_length(byte, left):
-    """Bytes of the character that starts with ``byte``, at most ``left``; 1 for a byte that starts none."""
+    """Bytes of a character.
+
+    Parameters
+    ----------
+    byte : int64
+        Its first byte; a byte that starts no character counts as one of a single byte.
+    left : int64
+        Most that the length can be.
+
+    Returns
+    -------
+    int64
+        1 to 4.
+    """
     n = 1 + np.int64(byte >= 0xC0) + np.int64(byte >= 0xE0) + np.int64(byte >= 0xF0)
     return min(n, left)
+
+
+@inlined
+def _is_space(text, place):
+    """Whether the character at ``place``, of three bytes and beginning with 0xE2, is U+2581."""
+    return peek(text, place + 1) == 0x96 and peek(text, place + 2) == 0x81
 
 
 @inlined
@@ -86,6 +101,7 @@ def find_best(tables, text, start, stop, running, scratch, with_second):
         for i in range(n + 1):
             second[i] = none
     root = np.int64(peek(units, ROOT)) >> BASE_SHIFT
+    space_base = tables.numbers[SPACE_BASE]
     at = np.int64(0)
     n_characters = np.int64(0)
     while at < n:
@@ -99,6 +115,11 @@ def find_best(tables, text, start, stop, running, scratch, with_second):
         known = none
         place = at
         base = root
+        if byte == 0xE2 and width == 3 and space_base >= 0 and _is_space(text, start + at):
+            # U+2581, the most frequent of the longer characters: its first two bytes are taken at once
+            base = space_base
+            place += 2
+            byte = np.int64(0x81)
         while True:
             child = base ^ byte
             unit = np.int64(peek(units, child))

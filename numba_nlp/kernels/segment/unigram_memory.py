@@ -7,20 +7,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numba_nlp.kernels.tables.double_array import BASE_SHIFT, HAS_VALUE, ROOT, VALUE_FLAG
+from numba_nlp.kernels.tables.double_array import BASE_SHIFT, HAS_VALUE, LABEL_MASK, ROOT, VALUE_FLAG
 
 #: Subtracted from the lowest score of a normal piece for a character that no piece holds.
 UNKNOWN_PENALTY = 10.0
 #: sentencepiece starts from 0 again when the running score has left this range.
 RESET_LIMIT = 100000.0
 #: Places in ``UnigramTables.numbers``.
-UNKNOWN_ID, LONGEST, BYTE_FALLBACK, SPACE_NODE = range(4)
+UNKNOWN_ID, LONGEST, BYTE_FALLBACK, SPACE_BASE = range(4)
 #: Places in ``UnigramTables.scores``.
-UNKNOWN_SCORE, RESET, LARGEST = range(3)
+UNKNOWN_SCORE, RESET, LARGEST, HALF_ULP = range(4)
 #: Places in ``UnigramScratch.outcome``.
 RUNNING, LIMIT = range(2)
-#: Kinds of pieces that text is compared with, and of those that give the score of unknown characters.
-KIND_NORMAL, KIND_USER_DEFINED, KIND_BYTE = 0, 3, 5
+#: Kinds of pieces that count here: those that give the score of unknown characters, and those with scores of their own.
+KIND_NORMAL, KIND_USER_DEFINED = 0, 3
+#: Status: a character belongs to no piece, and the vocabulary has no unknown token.
+STATUS_NO_UNKNOWN = -5
 #: Scores beyond would overflow a sum in single precision.
 MAX_SCORE = 1e30
 
@@ -33,8 +35,9 @@ class UnigramTables(NamedTuple):
     piece_scores: Any  # float[V]: score of each id as it is added up
     piece_lengths: Any  # int32[V]: bytes
     byte_ids: Any  # int32[256]: ids of the byte pieces, -1 where there is none
-    numbers: Any  # int64[4]: UNKNOWN_ID (or -1), LONGEST piece in bytes, BYTE_FALLBACK, SPACE_NODE (of U+2581, or -1)
-    scores: Any  # float[3]: UNKNOWN_SCORE, RESET (inf: never), LARGEST absolute value of a score that may be added
+    numbers: Any  # int64[4]: UNKNOWN_ID or -1, LONGEST piece in bytes, BYTE_FALLBACK, SPACE_BASE (below) or -1
+    scores: Any  # float[4]: UNKNOWN_SCORE, RESET (inf: never), LARGEST absolute value of a score that may be added,
+    #              HALF_ULP: a rounded sum is off by at most this times its absolute value
 
 
 class UnigramScratch(NamedTuple):
@@ -140,18 +143,25 @@ def new_tables(
         piece_lengths=lengths,
         byte_ids=np.full(256, -1, np.int32) if byte_ids is None else np.ascontiguousarray(byte_ids, dtype=np.int32),
         numbers=np.array(
-            [unknown_id, int(lengths[ids].max(initial=0)), byte_ids is not None, _space_node(raw)], np.int64
+            [unknown_id, int(lengths[ids].max(initial=0)), byte_ids is not None, _space_base(raw)], np.int64
         ),
-        scores=np.array([unknown_score, RESET_LIMIT if dtype is np.float32 else np.inf, largest_score], dtype),
+        scores=np.array(
+            [
+                unknown_score,
+                RESET_LIMIT if dtype is np.float32 else np.inf,
+                largest_score,
+                np.finfo(dtype).eps / 2,
+            ],
+            dtype,
+        ),
     )
 
 
-def _space_node(units: NDArray[np.int64]) -> int:
-    """Node of the piece U+2581, or -1."""
+def _space_base(units: NDArray[np.int64]) -> int:
+    """Base of the node that the first two of the three bytes of U+2581 lead to; -1 when there is no such node."""
     node = ROOT
-    for byte in "\u2581".encode():
-        child = int(units[node] >> BASE_SHIFT) ^ byte
-        if units[child] & (VALUE_FLAG | 0xFF) != byte:
+    for byte in (0xE2, 0x96):
+        node = int(units[node] >> BASE_SHIFT) ^ byte
+        if units[node] & LABEL_MASK != byte:
             return -1
-        node = child
-    return node if units[node] & HAS_VALUE else -1
+    return int(units[node] >> BASE_SHIFT)
