@@ -192,7 +192,7 @@ def trace_path(tables, n, scratch):
 
 
 @inlined
-def write_ids(tables, text, start, scratch, first, ids, token_ends, out):
+def write_ids(tables, text, start, path, first, ids, token_ends, out):
     """Ids of a path as sentencepiece gives them.
 
     Parameters
@@ -201,9 +201,8 @@ def write_ids(tables, text, start, scratch, first, ids, token_ends, out):
     text : uint8[m]
     start : int64
         Where the path starts in the text.
-    scratch : UnigramScratch
-    first : int64
-        Where the path starts in ``scratch.path``.
+    path, first : int32[c], int64
+        Steps, as of :func:`trace_path`, from ``first`` on.
     ids : int32[k]
         Written from ``out`` on, at most one id a byte.
     token_ends : int64[k]
@@ -215,7 +214,6 @@ def write_ids(tables, text, start, scratch, first, ids, token_ends, out):
     int64
         Place behind the last id.
     """
-    path = scratch.path
     unknown, as_bytes = tables.numbers[UNKNOWN_ID], tables.numbers[BYTE_FALLBACK] != 0
     place = start
     after_unknown = False
@@ -246,6 +244,12 @@ def write_ids(tables, text, start, scratch, first, ids, token_ends, out):
 
 
 @kernel
+def write_path(tables, text, start, path, first, ids, token_ends, out):
+    """:func:`write_ids` for callers in Python; arguments of :func:`write_ids`."""
+    return write_ids(tables, text, start, path, first, ids, token_ends, out)
+
+
+@kernel
 def segment(tables, text, start, stop, scratch, ids, token_ends, out):
     """Ids of ``text[start:stop]``, a whole row of normalised text.
 
@@ -270,4 +274,4 @@ def segment(tables, text, start, stop, scratch, ids, token_ends, out):
     if n <= 0:
         return out
     find_best(tables, text, start, stop, tables.scores.dtype.type(0), scratch, False)
-    return write_ids(tables, text, start, scratch, trace_path(tables, n, scratch), ids, token_ends, out)
+    return write_ids(tables, text, start, scratch.path, trace_path(tables, n, scratch), ids, token_ends, out)

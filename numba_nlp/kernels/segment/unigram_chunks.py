@@ -183,7 +183,7 @@ def solve(tables, text, start, stop, running, scratch, ids, token_ends, out):
     first = trace_path(tables, n, scratch)
     scratch.outcome[RUNNING] = scratch.best[n]
     scratch.outcome[LIMIT] = running_limit(tables, n, n_characters, before, scratch, first)
-    return write_ids(tables, text, start, scratch, first, ids, token_ends, out)
+    return write_ids(tables, text, start, scratch.path, first, ids, token_ends, out)
 
 
 @kernel

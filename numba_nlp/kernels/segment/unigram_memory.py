@@ -94,7 +94,7 @@ def new_tables(
     units : uint32[n]
         Double array that maps the pieces which text is compared with to their ids.
     piece_lengths : int[V]
-        Length of each piece: in bytes, or for :mod:`numba_nlp.kernels.segment.unigram_lattice` in characters.
+        Bytes of each piece.
     scores : float[V]
     kinds : uint8[V] or None
         As ``piece_kinds`` in docs/data_contracts.md, for sentencepiece: user-defined pieces have scores of their own,
@@ -130,9 +130,7 @@ def new_tables(
     lowest = dtype(counted.min()) if counted.size else dtype(largest)
     unknown_score = dtype(lowest - dtype(UNKNOWN_PENALTY))
 
-    raw = units.astype(np.int64)
-    nodes = np.flatnonzero((raw & VALUE_FLAG == 0) & (raw & HAS_VALUE != 0))
-    ids = raw[(raw[nodes] >> BASE_SHIFT) ^ 256] & (VALUE_FLAG - 1)
+    nodes, ids = _nodes_with_ids(units)
     node_scores = np.full(units.size, -np.inf, dtype)
     node_scores[nodes] = effective[ids]
     largest_score = max(abs(float(unknown_score)), float(np.abs(effective[ids]).max(initial=0)))
@@ -143,7 +141,7 @@ def new_tables(
         piece_lengths=lengths,
         byte_ids=np.full(256, -1, np.int32) if byte_ids is None else np.ascontiguousarray(byte_ids, dtype=np.int32),
         numbers=np.array(
-            [unknown_id, int(lengths[ids].max(initial=0)), byte_ids is not None, _space_base(raw)], np.int64
+            [unknown_id, int(lengths[ids].max(initial=0)), byte_ids is not None, _space_base(units)], np.int64
         ),
         scores=np.array(
             [
@@ -157,11 +155,41 @@ def new_tables(
     )
 
 
-def _space_base(units: NDArray[np.int64]) -> int:
+def lattice_tables(tables: UnigramTables, piece_characters: ArrayLike, kinds: ArrayLike) -> UnigramTables:
+    """Tables with the scores that sentencepiece takes for n-best lists and sampling.
+
+    Parameters
+    ----------
+    tables : UnigramTables
+        Made by :func:`new_tables`.
+    piece_characters : int[V]
+        Length of each piece in characters.
+    kinds : uint8[V]
+    """
+    user_defined = np.flatnonzero(np.asarray(kinds) == KIND_USER_DEFINED)
+    if not user_defined.size:
+        return tables
+    characters = np.asarray(piece_characters)
+    piece_scores = tables.piece_scores.copy()
+    piece_scores[user_defined] = [user_defined_score(int(n)) for n in characters[user_defined]]
+    nodes, ids = _nodes_with_ids(tables.units)
+    node_scores = tables.node_scores.copy()
+    node_scores[nodes] = piece_scores[ids]
+    return tables._replace(node_scores=node_scores, piece_scores=piece_scores)
+
+
+def _nodes_with_ids(units: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Nodes at which pieces end, and their ids."""
+    raw = units.astype(np.int64)
+    nodes = np.flatnonzero((raw & VALUE_FLAG == 0) & (raw & HAS_VALUE != 0))
+    return nodes, raw[(raw[nodes] >> BASE_SHIFT) ^ 256] & (VALUE_FLAG - 1)
+
+
+def _space_base(units: NDArray[np.uint32]) -> int:
     """Base of the node that the first two of the three bytes of U+2581 lead to; -1 when there is no such node."""
     node = ROOT
     for byte in (0xE2, 0x96):
-        node = int(units[node] >> BASE_SHIFT) ^ byte
-        if units[node] & LABEL_MASK != byte:
+        node = int(units[node]) >> BASE_SHIFT ^ byte
+        if int(units[node]) & LABEL_MASK != byte:
             return -1
-    return int(units[node] >> BASE_SHIFT)
+    return int(units[node]) >> BASE_SHIFT
