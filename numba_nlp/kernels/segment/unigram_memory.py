@@ -111,7 +111,7 @@ def new_tables(
     Raises
     ------
     ValueError
-        A score that is not finite or too large.
+        A score that is not finite or too large, or no normal piece.
     """
     lengths = np.ascontiguousarray(piece_lengths, dtype=np.int32)
     effective = np.array(scores, dtype=dtype)
@@ -124,11 +124,11 @@ def new_tables(
     if kinds is not None:
         kind = np.asarray(kinds)
         counted = effective[kind == KIND_NORMAL]
+        if not counted.size:
+            raise ValueError("there is no normal piece, so unknown characters have no score")
         user_defined = kind == KIND_USER_DEFINED
         effective[user_defined] = [user_defined_score(int(length)) for length in lengths[user_defined]]
-    largest = np.finfo(np.float32 if kinds is not None else dtype).max
-    lowest = dtype(counted.min()) if counted.size else dtype(largest)
-    unknown_score = dtype(lowest - dtype(UNKNOWN_PENALTY))
+    unknown_score = dtype(counted.min(initial=dtype(MAX_SCORE)) - dtype(UNKNOWN_PENALTY))
 
     nodes, ids = _nodes_with_ids(units)
     node_scores = np.full(units.size, -np.inf, dtype)
