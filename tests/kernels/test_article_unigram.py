@@ -59,7 +59,7 @@ class Vocabulary:
         path = plain.trie(self.root, prepared)
         assert path == plain.nested_loops(self.table, self.scores, prepared)
         places = plain.list_characters(prepared)
-        return [(node.index, places[node.end]) for node in path]
+        return [(node.number, places[node.end]) for node in path]
 
 
 @lru_cache(maxsize=100)
@@ -98,7 +98,9 @@ def test_too_small_scratch(algorithm):
     vocabulary = random_vocabulary(1)
     text = np.full(10, 97, np.uint8)
     ids = np.empty(10, np.int32)
-    assert algorithm(vocabulary.tables, text, 0, 10, kernels.new_article_scratch(10), ids, np.empty(0, np.int64), 0) == -10
+    assert (
+        algorithm(vocabulary.tables, text, 0, 10, kernels.new_article_scratch(10), ids, np.empty(0, np.int64), 0) == -10
+    )
 
 
 def test_carpooling():
@@ -126,6 +128,7 @@ def xlnet() -> Vocabulary:
     return Vocabulary([piece.text for piece in pieces], [piece.score for piece in pieces])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_sesquipedalophobia(algorithm):
     vocabulary = xlnet()

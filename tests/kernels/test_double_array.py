@@ -139,7 +139,7 @@ def test_damaged_units_are_refused_or_harmless():
         lengths, values = np.empty(50, np.int64), np.empty(50, np.int32)
         for start in range(50):
             n = kernels.common_prefix_search(units, text, start, 50, lengths, values)
-            assert ((0 <= values[:n]) & (values[:n] < len(keys))).all()
+            assert ((values[:n] >= 0) & (values[:n] < len(keys))).all()
     assert found == {kernels.UNITS_SOUND, kernels.UNITS_SIZE, kernels.UNITS_BASE, kernels.UNITS_VALUE}
 
 
@@ -151,7 +151,5 @@ def test_too_few_units():
     scratch = [np.empty(room, np.uint8), np.empty(room + 1, np.int32), np.empty(room + 1, np.int32)]
     queue = np.empty((int(build.count_nodes(data, offsets)), 4), np.int32)
     values = np.zeros(len(keys), np.int32)
-    used = build.fill_units(
-        data, offsets, values, np.empty(room, np.uint32), *scratch, queue, np.empty(257, np.int32)
-    )
+    used = build.fill_units(data, offsets, values, np.empty(room, np.uint32), *scratch, queue, np.empty(257, np.int32))
     assert used == build.UNITS_FULL

@@ -72,7 +72,7 @@ def test_solving_is_that_of_the_twin(case, text, running):
 def test_no_running_score_below_the_limit_changes_anything(case, text, seed):
     r = random.Random(seed)
     found, _, limit = solved(case, text.encode())
-    tried = [0.0, limit, limit / 2, limit * r.random(), min(limit, 10**r.uniform(-3, 5)), 2.0 ** r.randrange(17)]
+    tried = [0.0, limit, limit / 2, limit * r.random(), min(limit, 10 ** r.uniform(-3, 5)), 2.0 ** r.randrange(17)]
     for magnitude in tried:
         for running in (magnitude, -magnitude):
             running32 = float(np.nextafter(np.float32(running), np.float32(0)))
@@ -131,7 +131,11 @@ def by_chunks(case, chunks: list[bytes], *, forget: int = 0) -> tuple[list[tuple
     if forget:
         numbers[::forget] = -1
     ends = np.cumsum([len(chunk) for chunk in chunks], dtype=np.int64)
-    ids, token_ends, reused = np.empty(len(text), np.int32), np.empty(len(text), np.int64), np.zeros(len(chunks), np.uint8)
+    ids, token_ends, reused = (
+        np.empty(len(text), np.int32),
+        np.empty(len(text), np.int64),
+        np.zeros(len(chunks), np.uint8),
+    )
     scratch = new_scratch(case.tables, max(map(len, chunks)))
     n = int(
         segment_chunks(
@@ -144,7 +148,11 @@ def by_chunks(case, chunks: list[bytes], *, forget: int = 0) -> tuple[list[tuple
 def whole(case, text: bytes) -> list[tuple[int, int]]:
     """Tokens of a row at once."""
     ids, ends = np.empty(len(text), np.int32), np.empty(len(text), np.int64)
-    n = int(segment(case.tables, np.frombuffer(text, np.uint8), 0, len(text), new_scratch(case.tables, len(text)), ids, ends, 0))
+    n = int(
+        segment(
+            case.tables, np.frombuffer(text, np.uint8), 0, len(text), new_scratch(case.tables, len(text)), ids, ends, 0
+        )
+    )
     return list(zip(ids[:n].tolist(), ends[:n].tolist(), strict=True))
 
 
@@ -220,7 +228,10 @@ def test_nothing_is_used_beyond_its_limit():
 def test_too_small_scratch():
     case = random_case(0)
     ids = np.empty(9, np.int32)
-    assert solve(case.tables, np.zeros(9, np.uint8), 0, 9, 0.0, new_scratch(case.tables, 8), ids, np.empty(0, np.int64), 0) == -9
+    assert (
+        solve(case.tables, np.zeros(9, np.uint8), 0, 9, 0.0, new_scratch(case.tables, 8), ids, np.empty(0, np.int64), 0)
+        == -9
+    )
 
 
 def test_not_split_is_whole():

@@ -96,7 +96,9 @@ def ids_by_chunks(case: Case, text: bytes, split: int) -> tuple[list[int], int]:
 
 
 seeds = st.integers(0, 99)
-texts = st.integers(0, 2**32).map(random_text) | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=15)
+texts = st.integers(0, 2**32).map(random_text) | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=15
+)
 
 
 @given(seed=seeds, text=texts)
@@ -130,7 +132,12 @@ def test_nbest_searches_that_grow_too_large(scores):
 
 def test_user_defined_pieces_score_by_their_length():
     """0.1 a byte but the first; what sentencepiece did up to 0.2.1, and what older descriptions say, differs."""
-    pieces = [Piece("<unk>", 0, UNKNOWN), Piece("ab", -9, USER_DEFINED), Piece("a", 0.05, NORMAL), Piece("b", 0.04, NORMAL)]
+    pieces = [
+        Piece("<unk>", 0, UNKNOWN),
+        Piece("ab", -9, USER_DEFINED),
+        Piece("a", 0.05, NORMAL),
+        Piece("b", 0.04, NORMAL),
+    ]
     case, reference = make_case(pieces), sentencepiece.SentencePieceProcessor(model_proto=model_file(pieces))
     assert ids_of(case, b"ab") == reference.encode("ab") == [1]
     pieces[2] = Piece("a", 0.07, NORMAL)
@@ -198,7 +205,13 @@ def test_nbest_lists_of_real_models(name):
     content = shared(f"vocab/{name}").read_bytes()
     reference = sentencepiece.SentencePieceProcessor(model_proto=content)
     case = make_case(read_pieces(content))
-    for text in ("Hello world", "<sep>abc<pad>", "\u65e5\u672c\u8a9e \U0001f600\U0001f600", "internationalization of things", "a"):
+    for text in (
+        "Hello world",
+        "<sep>abc<pad>",
+        "\u65e5\u672c\u8a9e \U0001f600\U0001f600",
+        "internationalization of things",
+        "a",
+    ):
         for size in (2, 10, 200):
             listed = reference.nbest_encode_as_proto(text, size)
             expected = [([piece.id for piece in one.pieces], one.score) for one in listed.nbests]

@@ -67,16 +67,14 @@ def build_double_array(keys: Sequence[bytes], values: ArrayLike) -> NDArray[np.u
 
     queue = np.empty((nodes, 4), dtype=np.int32)
     labels = np.empty(257, dtype=np.int32)
+    held = numbers.astype(np.int32)
     room = (nodes + len(keys)) * 9 // 8 // BLOCK * BLOCK + 8 * BLOCK
     while True:
         room = min(room, MAX_UNITS)
         units = np.empty(room, dtype=np.uint32)
-        lists = [np.empty(room + 1, dtype=np.int32) for _ in range(2)]
-        used = int(
-            fill_units(
-                data, offsets, numbers.astype(np.int32), units, np.empty(room, dtype=np.uint8), *lists, queue, labels
-            )
-        )
+        bases = np.empty(room, dtype=np.uint8)
+        following, previous = np.empty(room + 1, dtype=np.int32), np.empty(room + 1, dtype=np.int32)
+        used = int(fill_units(data, offsets, held, units, bases, following, previous, queue, labels))
         if used != UNITS_FULL:
             return units[:used].copy()
         if room == MAX_UNITS:

@@ -28,9 +28,9 @@ def pieces_split_at_spaces(pieces: Iterable[bytes]) -> int:
     Returns
     -------
     int
-        The ``SPLIT_`` constant of :mod:`numba_nlp.kernels.segment.unigram_chunks` with the shortest chunks of those that
-        are right. ``SPLIT_NONE`` too when U+2581 is no piece itself: a run of unknown characters, which becomes one id,
-        could then reach across.
+        The ``SPLIT_`` constant of :mod:`numba_nlp.kernels.segment.unigram_chunks` with the shortest chunks of those
+        that are right. ``SPLIT_NONE`` too when U+2581 is no piece itself: a run of unknown characters, which becomes
+        one id, could then reach across.
     """
     known = False
     allowed = {SPLIT_BEFORE_EACH, SPLIT_BEFORE_RUNS, SPLIT_BEHIND_EACH, SPLIT_BEHIND_RUNS}

@@ -204,7 +204,8 @@ def sample_path(lattice, alpha, sums, seed, stream, counter, path):
     sums : float64[characters + 1]
         From :func:`sum_paths` with this ``alpha``.
     seed, stream, counter : uint64
-        Of :func:`numba_nlp.kernels.tables.random_bits.random_fraction`; each piece takes one number, from ``counter`` on.
+        Of :func:`numba_nlp.kernels.tables.random_bits.random_fraction`; each piece takes a number, from ``counter``
+        on.
     path : int32[k]
         The steps are written to its end; ``k`` is at least the number of characters.
 

@@ -7,8 +7,8 @@ exactly from a forward pass, so paths come out best first.
 Equal scores come in the order in which they leave sentencepiece's priority queue, so the queue is that of the C++
 library it is built with (``std::priority_queue`` of libstdc++: a binary heap whose hole is first moved down to a leaf).
 The same holds for what sentencepiece does when the search grows too large: the queue is cut to its best few
-hypotheses, and after ten such cuts or half a million hypotheses there is but one answer, the best path. (Its limit of 30
-seconds on the wall clock is left out.)
+hypotheses, and after ten such cuts or half a million hypotheses there is but one answer, the best path. (Its limit of
+30 seconds on the wall clock is left out.)
 
 Twin: ``numba_nlp.reference.segment.unigram_nbest``.
 """

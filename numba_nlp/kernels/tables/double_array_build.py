@@ -63,7 +63,7 @@ def _fits(units, bases, base, labels, n_labels):
     """Whether no node has this base and its places are free."""
     if bases[base] != 0:
         return False
-    for i in range(n_labels):
+    for i in range(n_labels):  # noqa: SIM110  no generators in compiled code
         if units[base ^ np.int64(labels[i])] != UNUSED:
             return False
     return True

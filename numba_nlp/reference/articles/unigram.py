@@ -13,7 +13,7 @@ class Node(NamedTuple):
     """A piece on the best path to a character."""
 
     score: Any  # float32
-    index: int
+    number: int  # id
     start: int
     end: int
 

@@ -24,7 +24,9 @@ def chunk_end(text: bytes, split: int) -> int:
     return len(text)
 
 
-def running_limit(model: Model, n_characters: int, running: Any, candidates: Sequence[Any], steps: Sequence[int]) -> float:
+def running_limit(
+    model: Model, n_characters: int, running: Any, candidates: Sequence[Any], steps: Sequence[int]
+) -> float:
     """Below which absolute value the running score changes nothing; -1 when that is not known."""
     scores = [abs(float(model.scores[number])) for number in model.pieces.values()]
     sums = n_characters * max([abs(float(model.unknown_score)), *scores])
