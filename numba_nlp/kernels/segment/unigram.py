@@ -30,7 +30,7 @@ from numba_nlp.kernels.segment.unigram_memory import (
     UNKNOWN_ID,
     UNKNOWN_SCORE,
 )
-from numba_nlp.kernels.tables.double_array import BASE_SHIFT, LABEL_MASK, ROOT, value_at
+from numba_nlp.kernels.tables.double_array import BASE_SHIFT, HAS_VALUE, LABEL_MASK, ROOT, value_at
 from numba_nlp.kernels.words import peek, poke, unlikely
 
 
@@ -127,18 +127,20 @@ def find_best(tables, text, start, stop, running, scratch, with_second):
                 break
             place += 1
             base = unit >> BASE_SHIFT
-            score = peek(node_scores, child)
-            candidate = here + score
-            if place == following:
-                known = score
-            old = peek(best, place)
-            better = candidate > old
-            if with_second:
-                loser = old if better else candidate
-                held = peek(second, place)
-                poke(second, place, loser if loser > held else held)
-            poke(best, place, candidate if better else old)
-            poke(nodes, place, np.int32(child) if better else peek(nodes, place))
+            if unit & HAS_VALUE != 0:
+                # no branch on what nobody can foresee, which of the two is better
+                score = peek(node_scores, child)
+                candidate = here + score
+                if place == following:
+                    known = score
+                old = peek(best, place)
+                better = candidate > old
+                if with_second:
+                    loser = old if better else candidate
+                    held = peek(second, place)
+                    poke(second, place, loser if loser > held else held)
+                poke(best, place, candidate if better else old)
+                poke(nodes, place, np.int32(child) if better else peek(nodes, place))
             if place >= n:
                 break
             byte = np.int64(peek(text, start + place))

@@ -19,8 +19,8 @@ Let the chunk have :math:`D` characters, let :math:`L` be the largest absolute v
 3. Solve the chunk once with the running score :math:`B_0`, and let :math:`m` be the least distance, over the
    positions on the best path, between the computed score of the winner and that of the best loser. In real numbers
    they are at least :math:`m - 2 D u A_0` apart. With running score :math:`B` the winner's computed score is therefore
-   above every loser's if :math:`m - 2 D u A_0 > 2 D u A`: whatever the rule for ties, the same candidate wins at the end
-   of the chunk, then at the start of that piece, and so on to the start.
+   above every loser's if :math:`m - 2 D u A_0 > 2 D u A`: whatever the rule for ties, the same candidate wins at the
+   end of the chunk, then at the start of that piece, and so on to the start.
 4. With 2, this holds if :math:`|B| < m / (2 u c D) - |B_0| - 2 G`.
 5. Nothing is reset (see :mod:`numba_nlp.kernels.segment.unigram`) while :math:`A` is below the reset limit
    :math:`R`, that is if :math:`|B| < R / c - G`.
