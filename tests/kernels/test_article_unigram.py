@@ -133,7 +133,7 @@ def xlnet() -> Vocabulary:
 def test_sesquipedalophobia(algorithm):
     vocabulary = xlnet()
     found = [vocabulary.pieces[i] for i, _ in vocabulary.tokens(algorithm, " Sesquipedalophobia")]
-    assert found == [f"{SPACE}Se", "s", "qui", "ped", "alo", "phobia"]
+    assert found == [f"{SPACE}Se", "s", "qui", "ped", "alo", "phobia"]  # codespell:ignore alo
 
 
 @pytest.mark.slow
