@@ -15,25 +15,23 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
+from numba_nlp.kernels.segment.cached_rows import rows_function, unseen_function
 from numba_nlp.kernels.segment.code_points import code_point_at, encoded_length
 from numba_nlp.kernels.segment.normalize_bert import (
-    CHINESE_WORD,
     DELETED,
     ITSELF,
     LETTER,
-    PUNCTUATION_WORD,
     SEVERAL,
     SPACE,
     put_character,
     settle_mark,
     unit_of,
 )
+from numba_nlp.kernels.segment.window_words import fill_chunks
 from numba_nlp.kernels.segment.wordpiece_memory import FIRST_ROOT, FURTHER_ROOT, MAX_CHARACTERS, UNKNOWN
-from numba_nlp.kernels.tables.hashing import hash_bytes
 from numba_nlp.kernels.tables.piece_trie import longest_piece
-from numba_nlp.kernels.tables.word_cache import LONG_LIMIT, MISSES, SHORT_LIMIT, keep_long, keep_short
 
-__all__ = ["encode_unseen_words", "encode_words", "next_word", "segment"]
+__all__ = ["encode_rows_wordpiece", "encode_unseen", "encode_words", "next_word", "segment", "solve_words"]
 
 #: Number of characters of a word that the scratch does not hold.
 NO_ROOM = -1
@@ -233,18 +231,16 @@ def encode_words(tables, data, start, stop, scratch, ids, starts, ends, out):
         out += n_ids
 
 
-@inlined
-def encode_unseen_words(tables, cache, data, start, n, low, high, home, scratch, ids, first):
-    """Encode one chunk that the cache does not hold, and enter it.
+@kernel
+def solve_words(tables, data, start, n, scratch, ids, first):
+    """Ids of one chunk: any text that is parted from what stands around it.
 
     Parameters
     ----------
-    tables, cache : WordPieceTables, WordCache
+    tables : WordPieceTables
     data : uint8[m]
     start, n : int64
-        The chunk: any text that is parted from what stands around it.
-    low, high, home : uint64, uint64, int64
-        Its key and home in the short table (:func:`numba_nlp.kernels.segment.bpe.make_keys`).
+        The chunk.
     scratch : WordPieceScratch
     ids : int32[k]
         Written from ``first`` on.
@@ -257,14 +253,10 @@ def encode_unseen_words(tables, cache, data, start, n, low, high, home, scratch,
     """
     no_spans = scratch.starts[:0]
     end = encode_words(tables, data, start, start + n, scratch, ids, no_spans, no_spans, first)
-    if end < 0:
-        return end
-    n_ids = end - first
-    cache.fill[MISSES] += 1
-    # of a chunk without ids (characters that are all deleted) the tables have no entry: 0 ids mean "not found"
-    if n_ids > 0:
-        if n <= SHORT_LIMIT:
-            keep_short(cache, low, high, home, ids, first, n_ids)
-        elif n <= LONG_LIMIT:
-            keep_long(cache, hash_bytes(data, start, start + n), data, start, n, ids, first, n_ids)
-    return n_ids
+    return end - first if end >= 0 else end
+
+
+#: A chunk that the cache does not hold (:func:`numba_nlp.kernels.segment.cached_rows.encode_unseen`).
+encode_unseen = unseen_function(inlined, "encode_unseen_wordpiece", solve_words)
+#: Row encoder (:func:`numba_nlp.kernels.segment.cached_rows.encode_rows`).
+encode_rows_wordpiece = rows_function(fill_chunks, kernel, "encode_rows_wordpiece", encode_unseen)

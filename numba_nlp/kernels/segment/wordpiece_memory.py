@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from numba_nlp.kernels.segment.bpe_memory import BLOCK, SLACK, key_masks
+from numba_nlp.kernels.segment.bpe_memory import key_masks
+from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
 from numba_nlp.kernels.segment.normalize_bert import normalized_room
 
 __all__ = ["FIRST_ROOT", "FURTHER_ROOT", "MAX_CHARACTERS", "UNKNOWN", "WordPieceScratch", "WordPieceTables", "new_scratch"]
@@ -18,28 +20,28 @@ UNKNOWN, MAX_CHARACTERS, FIRST_ROOT, FURTHER_ROOT = range(4)
 class WordPieceTables(NamedTuple):
     """The arrays of a compiled WordPiece vocabulary that encoding reads (docs/data_contracts.md)."""
 
-    normal_index: Any  # uint16[0x110000 >> 7]
-    normal_blocks: Any  # uint32[blocks * 128]
-    normal_several: Any  # uint32[m]
-    piece_trie: Any  # uint64[m], see kernels/tables/piece_trie.py
-    wordpiece: Any  # int64[4]: id of unknown words, most characters of a word, base of the roots of both tries
+    normal_index: NDArray[np.uint16]  # [0x110000 >> 7]
+    normal_blocks: NDArray[np.uint32]  # [blocks * 128]
+    normal_several: NDArray[np.uint32]  # [m]
+    piece_trie: NDArray[np.uint64]  # [m], see kernels/tables/piece_trie.py
+    wordpiece: NDArray[np.int64]  # [4]: id of unknown words, most characters of a word, base of the roots of both tries
 
 
 class WordPieceScratch(NamedTuple):
     """Working memory of one thread; made by :func:`new_scratch`."""
 
-    starts: Any  # int64[BLOCK + SLACK]
-    ends: Any  # int64[BLOCK + SLACK]
-    low: Any  # uint64[BLOCK + SLACK]
-    high: Any  # uint64[BLOCK + SLACK]
-    homes: Any  # int64[BLOCK + SLACK]
-    emitted: Any  # int64[BLOCK + SLACK]
-    masks: Any  # uint64[4 * 17], see key_masks
-    progress: Any  # int64[3]: row to go on with, and where its ids start, when the capacity is too small; for callers
-    text: Any  # uint8[normalized_room(capacity) + 4]: one normalised word
-    from_starts: Any  # int32[normalized_room(capacity) + 4]
-    from_ends: Any  # int32[normalized_room(capacity) + 4]
-    token_ends: Any  # int32[normalized_room(capacity) + 4]
+    starts: NDArray[np.int64]  # [BLOCK + SLACK]
+    ends: NDArray[np.int64]  # [BLOCK + SLACK]
+    low: NDArray[np.uint64]  # [BLOCK + SLACK]
+    high: NDArray[np.uint64]  # [BLOCK + SLACK]
+    homes: NDArray[np.int64]  # [BLOCK + SLACK]
+    emitted: NDArray[np.int64]  # [BLOCK + SLACK]
+    masks: NDArray[np.uint64]  # [4 * 17], see key_masks
+    progress: NDArray[np.int64]  # [3]: row to go on with, and where its ids start, when the capacity is too small; for callers
+    text: NDArray[np.uint8]  # [normalized_room(capacity) + 4]: one normalised word
+    from_starts: NDArray[np.int32]  # [normalized_room(capacity) + 4]
+    from_ends: NDArray[np.int32]  # [normalized_room(capacity) + 4]
+    token_ends: NDArray[np.int32]  # [normalized_room(capacity) + 4]
 
 
 def new_scratch(capacity: int = 1 << 12) -> WordPieceScratch:
