@@ -225,8 +225,13 @@ def encode_words(tables, data, start, stop, scratch, ids, starts, ends, out):
             first = np.int64(0)
             for i in range(n_ids):
                 last = np.int64(token_ends[i])
-                starts[out + i] = from_starts[first]
-                ends[out + i] = from_ends[last - 1]
+                begin, end = np.int64(from_starts[first]), np.int64(from_ends[last - 1])
+                # marks may have been put into another order
+                for k in range(first, last):
+                    begin = min(begin, np.int64(from_starts[k]))
+                    end = max(end, np.int64(from_ends[k]))
+                starts[out + i] = begin
+                ends[out + i] = end
                 first = last
         out += n_ids
 

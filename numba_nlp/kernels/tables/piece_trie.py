@@ -20,12 +20,14 @@ import numpy as np
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.words import shift_right
 
-__all__ = ["RESERVED", "add_pieces", "longest_piece"]
+__all__ = ["BLOCK", "MAX_PLACES", "RESERVED", "add_pieces", "longest_piece"]
 
 #: Places that stay free: those of the children of a node without children.
 RESERVED = 256
-#: Values are below this.
-VALUE_LIMIT = (1 << 31) - 1
+#: The children of a node lie in one block.
+BLOCK = 256
+#: A base has 24 bits.
+MAX_PLACES = 1 << 24
 _BYTE = np.uint64(0x1FF)
 _BASE = np.uint64(0xFFFFFF)
 
