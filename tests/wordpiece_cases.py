@@ -51,6 +51,11 @@ PIECES = (
 )
 
 
+def named(options: Mapping[str, bool]) -> str:
+    """Options as the name of a test."""
+    return "+".join(name for name in OPTIONS if options[name]) or "none"
+
+
 class Case(NamedTuple):
     """One vocabulary with its options."""
 

@@ -140,7 +140,8 @@ def generate() -> bytes:
         "strip_accents",
         [p for p, i in stripped.items() if i != "".join(c for c in decomposed[p] if not flags[ord(c)] & NONSPACING)],
     )
-    _refuse("a mark that is cut at or has a case", np.flatnonzero(combining.astype(bool) & (flags & 0xB0 != 0)).tolist())
+    beyond = WHITE_SPACE | PUNCTUATION | LOWERCASES
+    _refuse("a mark that is cut at or has a case", np.flatnonzero((combining != 0) & (flags & beyond != 0)).tolist())
     _refuse(
         "a decomposition that begins with a mark and keeps a part",
         [p for p, i in decomposed.items() if i != chr(p) and combining[ord(i[0])] and stripped[p]],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from numba_nlp.kernels.segment.normalize_bert import normalize, normalized_room
 from numba_nlp.reference.segment import normalize_bert as plain
-from tests.wordpiece_cases import ALL_OPTIONS, ALPHABET, CASED, UNCASED, byte_array, tables_of, toy
+from tests.wordpiece_cases import ALL_OPTIONS, ALPHABET, CASED, UNCASED, byte_array, named, tables_of, toy
 
 TABLES = [tables_of(toy(options)) for options in ALL_OPTIONS]
 STRIPPED = tables_of(toy(UNCASED))
@@ -89,7 +89,7 @@ def test_marks_that_stay_are_put_into_canonical_order(text, expected):
     assert run(STRIPPED, text)[0].decode() == expected
 
 
-@pytest.mark.parametrize("options", ALL_OPTIONS[5::5], ids=str)
+@pytest.mark.parametrize("options", ALL_OPTIONS[5::5], ids=named)
 def test_no_code_point_needs_more_room(options):
     """Bytes that each code point becomes, from the table."""
     tables = tables_of(toy(options))

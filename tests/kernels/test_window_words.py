@@ -11,7 +11,7 @@ from numba_nlp.kernels.segment import fill_words, window_words
 from numba_nlp.kernels.segment.normalize_bert import CHINESE_WORD, PUNCTUATION_WORD, SPACE
 from numba_nlp.reference.segment import fill_words as plain
 from numba_nlp.reference.segment.wordpiece import encode_words
-from tests.wordpiece_cases import ALL_OPTIONS, ALPHABET, CASED, UNCASED, pieces_of, tables_of, toy
+from tests.wordpiece_cases import ALL_OPTIONS, ALPHABET, CASED, UNCASED, named, pieces_of, tables_of, toy
 
 CASES = [tables_of(toy(options)) for options in (UNCASED, CASED, {**CASED, "handle_chinese_chars": False})]
 CASES += [tables_of(toy(dict.fromkeys(UNCASED, False)))]
@@ -19,7 +19,8 @@ SLACK = 80
 UNWRITTEN = -7
 RUNS = (
     *("a", "ab", "Word", "0", "\u00e9", "\u0416", "\u4e2d", "\uac00", "\u0915", "\u3042", "\U0001f600", "\x00", "\x0b"),
-    *(" ", "  ", "\n", "\t ", "\u00a0", "\u3000", " \u3000", ".", ",", "'", "''", "(", '"', "\u2014", "\uff01", "\u0964"),
+    *(" ", "  ", "\n", "\t ", "\u00a0", "\u3000", " \u3000", ".", ",", "'", "''", "(", '"', "\u2014", "\uff01"),
+    *("\u0964", "\u00b7", "\u3001"),
     *("don't", " 'a", "a' ", "' ", " .", " . ", "\n(", "  (", "x=(", ")\n\n", "a\u0301", "\u302e", "--", "\u00b7"),
 )
 texts = st.lists(st.one_of(st.sampled_from(RUNS), st.sampled_from(ALPHABET)), max_size=60).map("".join)
@@ -100,12 +101,14 @@ def test_what_a_chunk_is():
     assert of("  \u3000 ") == of("") == []
 
 
-@pytest.mark.parametrize("options", ALL_OPTIONS, ids=str)
+@pytest.mark.parametrize("options", ALL_OPTIONS, ids=named)
 def test_first_bytes_say_what_the_scanner_takes_them_for(options):
     tables = tables_of(toy(options))
     points = np.arange(0x80, 0x110000)
     units = tables.normal_blocks.reshape(-1, 128)[tables.normal_index].reshape(-1)[0x80:]
-    leads = np.where(points < 0x800, 0xC0 | points >> 6, np.where(points < 0x10000, 0xE0 | points >> 12, 0xF0 | points >> 18))
+    leads = np.select(
+        [points < 0x800, points < 0x10000], [0xC0 | points >> 6, 0xE0 | points >> 12], 0xF0 | points >> 18
+    )
     kinds = units & 7
     for low, high in window_words.SURE_LETTERS:
         here = kinds[(low <= leads) & (leads <= high)]

@@ -129,13 +129,13 @@ def bert_characters(
     if strips:
         deleted |= flags & NONSPACING != 0
         for point in np.flatnonzero(flags & DECOMPOSES).tolist():
-            parts = hangul_parts(point) or tuple(map(ord, facts.decompositions[point]))
-            several[point] = [part for part in parts if not flags[part] & NONSPACING]
+            whole = hangul_parts(point) or tuple(map(ord, facts.decompositions[point]))
+            several[point] = [part for part in whole if not flags[part] & NONSPACING]
     if lowercase:
         single = {point: ord(image) for point, image in facts.lowercase.items() if len(image) == 1}
         images[list(single)] = list(single.values())
-        for point, parts_now in several.items():
-            several[point] = [part for old in parts_now for part in map(ord, facts.lowercase.get(old, chr(old)))]
+        for point, parts in several.items():
+            several[point] = [part for old in parts for part in map(ord, facts.lowercase.get(old, chr(old)))]
         for point, image in facts.lowercase.items():
             if len(image) > 1 and point not in several:
                 several[point] = list(map(ord, image))

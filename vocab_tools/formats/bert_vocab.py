@@ -95,11 +95,11 @@ def read(
     lowercase: bool = True,
     handle_chinese_chars: bool = True,
     strip_accents: bool | None = None,
-    unk_token: str = "[UNK]",
-    sep_token: str = "[SEP]",
-    pad_token: str = "[PAD]",
-    cls_token: str = "[CLS]",
-    mask_token: str = "[MASK]",
+    unk_token: str = "[UNK]",  # noqa: S107  no password
+    sep_token: str = "[SEP]",  # noqa: S107  no password
+    pad_token: str = "[PAD]",  # noqa: S107  no password
+    cls_token: str = "[CLS]",  # noqa: S107  no password
+    mask_token: str = "[MASK]",  # noqa: S107  no password
     name: str | None = None,
 ) -> WordPieceDescription:
     """Read a ``vocab.txt`` as transformers' ``BertTokenizer`` does.
@@ -135,8 +135,8 @@ def read(
     ids = {_TRAILING.sub("", line): number for number, line in enumerate(lines)}
     if unk_token not in ids:
         raise SourceFormatError(
-            f"{path}: no line is {unk_token!r}, the token of unknown words; is this a vocab.txt of BERT? Pass unk_token= "
-            "with the token that the file has for them"
+            f"{path}: no line is {unk_token!r}, the token of unknown words; is this a vocab.txt of BERT? "
+            "Pass unk_token= with the token that the file has for them"
         )
     pieces: list[str | None] = [None] * len(lines)
     for piece, number in ids.items():

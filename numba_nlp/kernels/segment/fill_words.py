@@ -5,20 +5,23 @@ may be cut at any of these and the parts encoded by themselves. Which of the cut
 chunks works: few chunks, and such that come often. Here a chunk is a word and the punctuation after it, over single
 white space too; punctuation right before it where that begins a line or follows a gap; and another word where an
 apostrophe alone stands between them. A Chinese character begins a chunk. White space at its ends is left out.
-Characters that the normaliser deletes count as letters: they join what stands around them.
+Characters that the normaliser deletes count as letters: they join what stands around them. Vertical tab and form feed
+count as letters too, though they are white space when there is no clean-up.
 
 Twin: ``numba_nlp.reference.segment.fill_words``.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.segment.code_points import code_point_at, encoded_length
-from numba_nlp.kernels.segment.normalize_bert import CHINESE_WORD, PUNCTUATION_WORD, SPACE, unit_of
+from numba_nlp.kernels.segment.normalize_bert import CHINESE_WORD, LETTER, PUNCTUATION_WORD, SPACE, unit_of
 
 __all__ = ["fill_chunks", "next_chunk"]
 
-APOSTROPHE = 0x27
+APOSTROPHE, VERTICAL_TAB, FORM_FEED = 0x27, 0x0B, 0x0C
 
 
 @kernel
@@ -46,6 +49,8 @@ def next_chunk(normal_index, normal_blocks, data, position, stop):
         code_point = code_point_at(data, position)
         following = position + encoded_length(code_point)
         kind = unit_of(normal_index, normal_blocks, code_point) & 7
+        if code_point in (VERTICAL_TAB, FORM_FEED):
+            kind = np.int64(LETTER)
         if kind == SPACE:
             # a gap of more than a byte ends the chunk
             if start < stop and following - end > 1:

@@ -11,7 +11,15 @@ from numba_nlp.kernels.segment.bpe_memory import key_masks
 from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
 from numba_nlp.kernels.segment.normalize_bert import normalized_room
 
-__all__ = ["FIRST_ROOT", "FURTHER_ROOT", "MAX_CHARACTERS", "UNKNOWN", "WordPieceScratch", "WordPieceTables", "new_scratch"]
+__all__ = [
+    "FIRST_ROOT",
+    "FURTHER_ROOT",
+    "MAX_CHARACTERS",
+    "UNKNOWN",
+    "WordPieceScratch",
+    "WordPieceTables",
+    "new_scratch",
+]
 
 #: Places in ``WordPieceTables.wordpiece``.
 UNKNOWN, MAX_CHARACTERS, FIRST_ROOT, FURTHER_ROOT = range(4)
@@ -37,7 +45,7 @@ class WordPieceScratch(NamedTuple):
     homes: NDArray[np.int64]  # [BLOCK + SLACK]
     emitted: NDArray[np.int64]  # [BLOCK + SLACK]
     masks: NDArray[np.uint64]  # [4 * 17], see key_masks
-    progress: NDArray[np.int64]  # [3]: row to go on with, and where its ids start, when the capacity is too small; for callers
+    progress: NDArray[np.int64]  # [3]: row to go on with, and where its ids start, when the capacity is too small
     text: NDArray[np.uint8]  # [normalized_room(capacity) + 4]: one normalised word
     from_starts: NDArray[np.int32]  # [normalized_room(capacity) + 4]
     from_ends: NDArray[np.int32]  # [normalized_room(capacity) + 4]

@@ -20,6 +20,8 @@ def next_chunk(normal_index, normal_blocks, data, position: int, stop: int) -> t
         n = len(character.encode())
         if character == "'":
             kinds += "q"
+        elif character in "\v\f":
+            kinds += "w"
         elif kind == CHINESE_WORD:
             kinds += "c" + "d" * (n - 1)
         else:
