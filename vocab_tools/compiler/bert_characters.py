@@ -20,6 +20,7 @@ from numba_nlp.kernels.segment.normalize_bert import (
     DELETED,
     ITSELF,
     LETTER,
+    MIXED,
     NO_CLASS,
     PUNCTUATION_WORD,
     SEVERAL,
@@ -48,11 +49,16 @@ class BertCharacters(NamedTuple):
         :mod:`numba_nlp.kernels.segment.normalize_bert`.
     normal_several : uint32[m]
         Units of the characters that one character becomes, where it becomes several.
+    pair_kinds : uint8[4096]
+        For the lower six bits of the first byte of a character beyond ASCII, and of its second: ``LETTER`` where all
+        characters with these are parts of words or deleted, ``SPACE``, ``PUNCTUATION_WORD`` or ``CHINESE_WORD`` where
+        all are that, else ``MIXED``.
     """
 
     normal_index: NDArray[np.uint16]
     normal_blocks: NDArray[np.uint32]
     normal_several: NDArray[np.uint32]
+    pair_kinds: NDArray[np.uint8]
 
 
 class _Facts(NamedTuple):
@@ -174,10 +180,26 @@ def bert_characters(
         units[point] = SEVERAL | len(pool) << 3 | len(parts) << 24
         pool.extend(int(kinds[part] | part << 3 | int(classes[part]) << 24) for part in parts)
     index, blocks = _two_stage(units)
-    made = BertCharacters(index, blocks, np.array(pool, np.uint32))
+    made = BertCharacters(index, blocks, np.array(pool, np.uint32), _pair_kinds((units & 7).astype(np.uint8)))
     for array in made:
         array.flags.writeable = False
     return made
+
+
+def _pair_kinds(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Kind that all characters share whose UTF-8 begins with the same two bytes."""
+    points = np.arange(0x80, N_CODE_POINTS)
+    # first and second byte, without the bits that all of them have
+    first = np.select(
+        [points < 0x800, points < 0x10000], [points >> 6, 0x20 | points >> 12], 0x30 | points >> 18
+    )
+    second = np.select([points < 0x800, points < 0x10000], [points, points >> 6], points >> 12) & 63
+    shared = np.where(np.isin(kinds, [DELETED, SEVERAL]), LETTER, kinds)[0x80:]
+    pairs = first << 6 | second
+    lowest, highest = np.full(4096, MIXED, np.uint8), np.zeros(4096, np.uint8)
+    np.minimum.at(lowest, pairs, shared)
+    np.maximum.at(highest, pairs, shared)
+    return np.where(lowest == highest, lowest, MIXED).astype(np.uint8)
 
 
 def _two_stage(units: NDArray[np.uint32]) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:

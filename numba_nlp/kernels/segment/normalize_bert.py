@@ -30,6 +30,7 @@ __all__ = [
     "DELETED",
     "ITSELF",
     "LETTER",
+    "MIXED",
     "NO_CLASS",
     "PUNCTUATION_WORD",
     "SEVERAL",
@@ -40,6 +41,8 @@ __all__ = [
 
 #: What a character is to the pre-tokeniser.
 LETTER, SPACE, DELETED, PUNCTUATION_WORD, CHINESE_WORD, SEVERAL = range(6)
+#: In place of a kind, of characters that share their first two bytes: they are not of one kind.
+MIXED = 255
 #: In place of a code point: the character stays as it is.
 ITSELF = 0
 #: In place of a combining class: deleted before marks are put into order.

@@ -4,7 +4,8 @@ A window that begins with a chunk becomes masks of white space, punctuation, Chi
 else). Where chunks start depends on what stands before only, so that every start in the window is certain. Where they
 end depends on one byte behind, and the chunk that the window cuts off is left to the next window, or to the scalar
 scanner when it fills the whole window. Letters beyond ASCII are told by their first byte where no other kind of
-character shares it; ``tests/kernels/test_window_words.py`` compares these bytes with the tables of all options.
+character shares it; ``tests/kernels/test_window_words.py`` compares these bytes with the tables of all options. Others
+are told by two bytes where those suffice (``pair_kinds``).
 
 Twin: ``numba_nlp.reference.segment.fill_words``.
 """
@@ -16,7 +17,7 @@ import numpy as np
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.code_points import code_point_at
 from numba_nlp.kernels.segment.fill_words import next_chunk
-from numba_nlp.kernels.segment.normalize_bert import CHINESE_WORD, PUNCTUATION_WORD, SPACE, unit_of
+from numba_nlp.kernels.segment.normalize_bert import CHINESE_WORD, LETTER, MIXED, PUNCTUATION_WORD, SPACE, unit_of
 from numba_nlp.kernels.segment.window_spans import ONE, TWO, ZERO, lowest_cleared
 from numba_nlp.kernels.segment.window_wide import whole_characters
 from numba_nlp.kernels.words import (
@@ -25,6 +26,7 @@ from numba_nlp.kernels.words import (
     add,
     is_readable,
     leading_zeros,
+    peek,
     poke,
     popcount,
     shift_left,
@@ -56,8 +58,9 @@ if VECTOR:
     )
 
     @inlined
-    def _wide_kinds(normal_index, normal_blocks, data, position, beyond, chinese_words):
+    def _wide_kinds(tables, data, position, beyond, chinese_words):
         """White space, punctuation (all bytes of both), Chinese characters beyond ASCII (all bytes, first bytes)."""
+        pair_kinds = tables.pair_kinds
         leads, letters, chinese = _wide_masks(data, position)
         leads &= beyond
         further = beyond & ~leads
@@ -69,15 +72,20 @@ if VECTOR:
         while leads != ZERO:
             rest = lowest_cleared(leads)
             lead = leads ^ rest
-            code_point = code_point_at(data, position + trailing_zeros(leads))
-            kind = unit_of(normal_index, normal_blocks, code_point) & 7
+            at = position + trailing_zeros(leads)
+            leads = rest
+            pair = (np.int64(peek(data, at)) & 63) << 6 | (np.int64(peek(data, at + 1)) & 63)
+            kind = np.int64(peek(pair_kinds, pair))
+            if kind == LETTER:
+                continue
+            if kind == MIXED:
+                kind = unit_of(tables.normal_index, tables.normal_blocks, code_point_at(data, at)) & 7
             if kind == PUNCTUATION_WORD:
                 punctuation |= lead
             elif kind == SPACE:
                 space |= lead
             elif kind == CHINESE_WORD:
                 chinese |= lead
-            leads = rest
         if (space | punctuation) != ZERO:
             space = whole_characters(space, further)
             punctuation = whole_characters(punctuation, further)
@@ -126,7 +134,7 @@ if VECTOR:
                 chinese = chinese_leads = ZERO
                 if beyond != ZERO:
                     wide_space, wide_punctuation, chinese, chinese_leads = _wide_kinds(
-                        index, blocks, data, position, beyond, chinese_words
+                        tables, data, position, beyond, chinese_words
                     )
                     space |= wide_space
                     punctuation |= wide_punctuation

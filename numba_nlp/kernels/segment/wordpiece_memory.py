@@ -31,6 +31,7 @@ class WordPieceTables(NamedTuple):
     normal_index: NDArray[np.uint16]  # [0x110000 >> 7]
     normal_blocks: NDArray[np.uint32]  # [blocks * 128]
     normal_several: NDArray[np.uint32]  # [m]
+    pair_kinds: NDArray[np.uint8]  # [4096], see vocab_tools.compiler.bert_characters
     piece_trie: NDArray[np.uint64]  # [m], see kernels/tables/piece_trie.py
     wordpiece: NDArray[np.int64]  # [4]: id of unknown words, most characters of a word, base of the roots of both tries
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import kernel
-from numba_nlp.kernels.words import shift_right
+from numba_nlp.kernels.words import peek, shift_right
 
 __all__ = ["BLOCK", "MAX_PLACES", "RESERVED", "add_pieces", "longest_piece"]
 
@@ -54,8 +54,8 @@ def longest_piece(trie, root, text, start, stop):
     end = start
     position = start
     while position < stop:
-        byte = np.int64(text[position])
-        unit = trie[base ^ byte]
+        byte = np.int64(peek(text, position))
+        unit = peek(trie, base ^ byte)
         if np.int64(unit & _BYTE) != byte | 0x100:
             break
         position += 1
