@@ -12,7 +12,7 @@ import pytest
 
 from numba_nlp.kernels.segment.decode import decode_ids
 from numba_nlp.kernels.segment.decode_wordpiece import choose_forms
-from numba_nlp.kernels.segment.normalize_bert import normalize, normalized_room
+from numba_nlp.kernels.segment.normalize_bert import DELETED, LETTER, SEVERAL, normalize, normalized_room
 from numba_nlp.kernels.tables.word_cache import new_word_cache
 from tests.shared_data import shared
 from tests.wordpiece_cases import (
@@ -34,12 +34,30 @@ from vocab_tools.compiler.bert_characters import bert_characters, recorded_libra
 from vocab_tools.compiler.wordpiece import build_arrays
 from vocab_tools.formats import bert_vocab
 
+
+def units_of_all(characters) -> np.ndarray:
+    """Unit of every code point."""
+    return characters.normal_blocks.reshape(-1, 128)[characters.normal_index].reshape(-1)
+
+
+def kept_marks() -> frozenset[str]:
+    """Characters that are, or become, marks that stay when accents are stripped."""
+    characters = bert_characters(**UNCASED)
+    units = units_of_all(characters)
+    marks = set(np.flatnonzero((units & 7 == LETTER) & (units >> 24 != 0)).tolist())
+    for point in np.flatnonzero(units & 7 == SEVERAL).tolist():
+        first = int(units[point] >> 3 & 0x1FFFFF)
+        if (characters.normal_several[first : first + int(units[point] >> 24)] >> 24 != 0).any():
+            marks.add(point)
+    return frozenset(map(chr, marks))
+
+
 #: File -> lower case.
 VOCABULARIES = {"uncased_vocab.txt": True, "cased_vocab.txt": False, "chinese_vocab.txt": True}
 LANGUAGES = ("cmn_hans", "jpn", "kor", "hin", "tha", "arb", "amh", "ell", "rus", "fra")
 TEXTS = ("botchan.txt", "hamlet.txt", "wikinews_k2-18b.txt", *(f"udhr/{code}.txt" for code in LANGUAGES))
 #: Marks that accent stripping leaves: where they are put into another order tokenizers gives them the places of others.
-KEPT_MARKS = frozenset("\u302e\u302f\u1b44\ua953\u08d4\U0001d165\U0001d16d\U0001d15e\U0001e000\U0001e94a")
+KEPT_MARKS = kept_marks()
 
 
 @cache
@@ -144,6 +162,26 @@ def test_normalized_text_of_every_code_point(options):
             f"the tables are of tokenizers {recorded_library_version()}, {version('tokenizers')} is installed; "
             "run tools/generate_bert_tables.py with the version to follow"
         )
+
+
+def test_order_of_marks():
+    """All pairs of marks that stay, with a stripped mark of each class between them."""
+    from tokenizers.normalizers import BertNormalizer
+
+    characters = bert_characters(**UNCASED)
+    units = units_of_all(characters)
+    kept = [chr(point) for point in np.flatnonzero((units & 7 == LETTER) & (units >> 24 != 0)).tolist()]
+    assert len(kept) > 50
+    stripped = np.flatnonzero((units & 7 == DELETED) & (units >> 24 != 0)).tolist()
+    gone = {int(units[point] >> 24): chr(point) for point in stripped if not 0xD800 <= point < 0xE000}
+    assert len(gone) > 40
+    expected = BertNormalizer(**UNCASED)
+    for between in ("", "\u0e31", *gone.values()):
+        text = "".join(f"x{a}{between}{b}" for a in kept for b in kept[:: 1 if len(between) == 0 else 9])
+        data = byte_array(text)
+        out, none = np.zeros(normalized_room(data.size), np.uint8), np.zeros(0, np.int32)
+        n = normalize(characters, data, 0, data.size, out, none, none)
+        assert out[:n].tobytes().decode() == expected.normalize_str(text)
 
 
 def test_spans_of_reordered_marks():

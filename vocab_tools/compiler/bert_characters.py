@@ -190,9 +190,7 @@ def _pair_kinds(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Kind that all characters share whose UTF-8 begins with the same two bytes."""
     points = np.arange(0x80, N_CODE_POINTS)
     # first and second byte, without the bits that all of them have
-    first = np.select(
-        [points < 0x800, points < 0x10000], [points >> 6, 0x20 | points >> 12], 0x30 | points >> 18
-    )
+    first = np.select([points < 0x800, points < 0x10000], [points >> 6, 0x20 | points >> 12], 0x30 | points >> 18)
     second = np.select([points < 0x800, points < 0x10000], [points, points >> 6], points >> 12) & 63
     shared = np.where(np.isin(kinds, [DELETED, SEVERAL]), LETTER, kinds)[0x80:]
     pairs = first << 6 | second
