@@ -18,7 +18,7 @@ from numba_nlp.kernels.segment.wordpiece_memory import (
     WordPieceTables,
     new_scratch,
 )
-from numba_nlp.kernels.tables.word_cache import WordCache, new_word_cache
+from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_cache
 from numba_nlp.reference.segment.wordpiece import Pieces
 from numba_nlp.reference.tables.piece_trie import pieces_below
 from vocab_tools.compiler.wordpiece import build_arrays
@@ -165,13 +165,13 @@ def encode_rows(
     offsets = np.zeros(len(rows) + 1, np.int64)
     offsets[1:] = np.cumsum([len(text) for text in texts])
     data = np.frombuffer(b"".join(texts), np.uint8)
-    ids, found = np.zeros(data.size + 4, np.int32), np.zeros(len(rows) + 1, np.int64)
+    ids, found = np.zeros(data.size + SPARE_IDS, np.int32), np.zeros(len(rows) + 1, np.int64)
     offsets.flags.writeable = False
     fixed = np.zeros(0, np.int32)
     fixed.flags.writeable = False
     longest = max(map(len, texts), default=0)
     n = encode_rows_wordpiece(
-        tables, cache or new_word_cache(8, 4, 1 << 12), data, offsets[:-1], offsets[1:], fixed, 0, len(rows),
+        tables, cache or new_word_cache(8, 1 << 12), data, offsets[:-1], offsets[1:], fixed, 0, len(rows),
         scratch or new_scratch(max(longest, 8)), ids, found, 0,
     )  # fmt: skip
     assert n == found[-1]

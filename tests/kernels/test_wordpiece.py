@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from numba_nlp.kernels.segment.wordpiece import encode_rows_wordpiece, encode_words, next_word, segment
 from numba_nlp.kernels.segment.wordpiece_memory import new_scratch
-from numba_nlp.kernels.tables.word_cache import MISSES, new_word_cache
+from numba_nlp.kernels.tables.word_cache import MISSES, SPARE_IDS, new_word_cache
 from numba_nlp.reference.segment import wordpiece as plain
 from tests.wordpiece_cases import (
     ALL_OPTIONS,
@@ -54,7 +54,7 @@ def test_texts_and_spans(tables, text):
 @given(st.sampled_from(TABLES), st.lists(texts, max_size=6))
 def test_rows_through_the_cache(tables, rows):
     expected = plain.encode_rows_wordpiece(tables, pieces_of(tables), rows)
-    cache = new_word_cache(8, 4, 1 << 12)
+    cache = new_word_cache(8, 1 << 12)
     assert encode_rows(tables, rows, cache) == expected
     assert encode_rows(tables, rows, cache) == expected
 
@@ -63,7 +63,7 @@ def test_chunks_without_ids_and_long_ones():
     """Deleted characters only, a chunk of more than 512 bytes, more ids than a cache entry holds."""
     tables = tables_of(toy())
     rows = ["\x00", "\x00" * 20, "a" * 100, "a" * 101, "." * 600, "abz" * 40, "a.,'-#[]$", " " * 200, "a \x7f b"]
-    cache = new_word_cache(8, 4, 1 << 12)
+    cache = new_word_cache(8, 1 << 12)
     expected = plain.encode_rows_wordpiece(tables, pieces_of(tables), rows)
     for _ in range(3):
         assert encode_rows(tables, rows, cache) == expected
@@ -77,8 +77,8 @@ def test_rows_with_ids_in_place_of_text():
     data = byte_array("abz a")
     data_starts, data_ends = np.array([0, 0, 4]), np.array([3, 0, 5])
     fixed = np.array([-1, 77, -1], np.int32)
-    ids, offsets = np.zeros(10, np.int32), np.zeros(4, np.int64)
-    cache, scratch = new_word_cache(8, 4, 1 << 12), new_scratch()
+    ids, offsets = np.zeros(4 + SPARE_IDS, np.int32), np.zeros(4, np.int64)
+    cache, scratch = new_word_cache(8, 1 << 12), new_scratch()
     for array in (data_starts, data_ends, fixed):
         array.flags.writeable = False
     n = encode_rows_wordpiece(tables, cache, data, data_starts, data_ends, fixed, 0, 3, scratch, ids, offsets, 0)
@@ -101,9 +101,9 @@ def test_words_longer_than_the_scratch():
     fixed, offsets = np.zeros(0, np.int32), np.zeros(2, np.int64)
     for array in (starts, ends, fixed):
         array.flags.writeable = False
-    ids, scratch = np.zeros(data.size + 4, np.int32), new_scratch(8)
+    ids, scratch = np.zeros(data.size + SPARE_IDS, np.int32), new_scratch(8)
     n = encode_rows_wordpiece(
-        endless, new_word_cache(8, 4, 1 << 12), data, starts, ends, fixed, 0, 1, scratch, ids, offsets, 0
+        endless, new_word_cache(8, 1 << 12), data, starts, ends, fixed, 0, 1, scratch, ids, offsets, 0
     )
     assert n == -60
     assert scratch.progress[:2].tolist() == [0, 0]

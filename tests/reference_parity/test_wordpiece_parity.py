@@ -83,7 +83,7 @@ def without_specials(tokenizer):
 
 def check_rows(tables, reference, rows: list[str]) -> None:
     expected = [found.ids for found in reference.encode_batch(rows, add_special_tokens=False)]
-    cache_of_rows = new_word_cache(12, 8, 1 << 16)
+    cache_of_rows = new_word_cache(12, 1 << 16)
     for _ in range(2):
         found = encode_rows(tables, rows, cache_of_rows)
         wrong = [row for row in range(len(rows)) if found[row] != expected[row]]
