@@ -1,0 +1,189 @@
+"""From the description of a WordPiece vocabulary to the flat arrays that the kernels read.
+
+The arrays and the metadata are those of ``docs/data_contracts.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp._schemas.fields import FORMAT_VERSION
+from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
+from numba_nlp.kernels.segment.wordpiece_memory import FIRST_ROOT, FURTHER_ROOT, MAX_CHARACTERS, UNKNOWN
+from numba_nlp.kernels.tables.piece_trie import BLOCK, MAX_PLACES, RESERVED, add_pieces
+from vocab_tools.compiler.bert_characters import bert_characters
+from vocab_tools.compiler.byte_bpe import _flatten as flatten
+from vocab_tools.compiler.byte_bpe import _special_arrays as special_arrays
+from vocab_tools.formats.bert_vocab import WordPieceDescription
+
+__all__ = ["MAX_PIECE_BYTES", "build_arrays", "build_trie", "decoded_forms"]
+
+ALGORITHM = "wordpiece"
+#: The longest pieces in use have some tens of bytes.
+MAX_PIECE_BYTES = 1 << 14
+#: Most characters of a word: more do not fit into the lists of the kernels.
+_MOST_CHARACTERS = (1 << 31) - 1
+#: What the decoder's clean-up replaces, in this order, within each token.
+_CLEANUPS = (
+    (" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't"), (" 'm", "'m"),
+    (" do not", " don't"), (" 's", "'s"), (" 've", "'ve"), (" 're", "'re"),
+)  # fmt: skip
+
+
+def build_arrays(description: WordPieceDescription) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Compile a description.
+
+    Parameters
+    ----------
+    description : WordPieceDescription
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+        One-dimensional, C-contiguous, as ``docs/data_contracts.md`` lists them.
+    metadata : dict
+        JSON values; without ``payload_digest``, which belongs to the file.
+
+    Raises
+    ------
+    SourceFormatError
+        A piece longer than ``MAX_PIECE_BYTES``.
+    UnsupportedFeatureError
+        More pieces than the trie can hold.
+    """
+    first: dict[bytes, int] = {}
+    further: dict[bytes, int] = {}
+    for number, piece in enumerate(description.pieces):
+        if piece is None:
+            continue
+        content = piece.encode()
+        if len(content) > MAX_PIECE_BYTES:
+            raise SourceFormatError(
+                f"{description.name}: the piece with id {number} has {len(content)} bytes, more than the "
+                f"{MAX_PIECE_BYTES} that a piece may have; is the file a vocabulary?"
+            )
+        # a piece without bytes stands for nothing
+        if content:
+            first[content] = number
+        if piece.startswith(description.prefix) and len(piece) > len(description.prefix):
+            further[content[len(description.prefix.encode()) :]] = number
+    trie, first_root, further_root = build_trie(first, further, description.name)
+
+    constants = np.zeros(4, np.int64)
+    constants[UNKNOWN] = description.unknown
+    constants[MAX_CHARACTERS] = min(description.max_input_chars_per_word, _MOST_CHARACTERS)
+    constants[FIRST_ROOT], constants[FURTHER_ROOT] = first_root, further_root
+
+    written = list(description.pieces)
+    for token in description.added_tokens:
+        written[token.id] = token.content
+    texts = [piece or "" for piece in written]
+    forms = [decoded_forms(text, description.decoder_prefix, description.cleanup) for text in texts]
+    pieces = flatten([text.encode() for text in texts])
+    decoded = flatten([form.encode() for form in (*(form[1] for form in forms), *(form[0] for form in forms))])
+    characters = bert_characters(
+        clean_text=description.clean_text,
+        handle_chinese_chars=description.handle_chinese_chars,
+        strip_accents=description.strip_accents,
+        lowercase=description.lowercase,
+    )
+    arrays: dict[str, NDArray[Any]] = {
+        "piece_bytes": pieces.data,
+        "piece_offsets": pieces.offsets,
+        "piece_kinds": description.kinds,
+        "decoded_bytes": decoded.data,
+        "decoded_offsets": decoded.offsets,
+        "piece_trie": trie,
+        "wordpiece": constants,
+        **characters._asdict(),
+        **special_arrays(description.added_tokens),
+        "template_single": np.array(description.template_single, dtype=np.int32),
+    }
+    metadata: dict[str, Any] = {
+        "format_version": FORMAT_VERSION,
+        "algorithm": ALGORITHM,
+        "name": description.name,
+        "source_format": description.source_format,
+        "source_digest": description.source_digest,
+        "reference": description.reference,
+        "prefix": description.prefix,
+        "clean_text": description.clean_text,
+        "handle_chinese_chars": description.handle_chinese_chars,
+        "strip_accents": description.lowercase if description.strip_accents is None else description.strip_accents,
+        "lowercase": description.lowercase,
+        "cleanup": description.cleanup,
+        "special_policy": description.special_policy,
+    }
+    return arrays, metadata
+
+
+def build_trie(
+    first: Mapping[bytes, int], further: Mapping[bytes, int], name: str
+) -> tuple[NDArray[np.uint64], int, int]:
+    """Put the pieces that begin a word, and those that go on in it, into one array.
+
+    Parameters
+    ----------
+    first, further : Mapping of bytes to int
+        Pieces, without a prefix, and their ids.
+    name : str
+        Of the vocabulary, for errors.
+
+    Returns
+    -------
+    trie, first_root, further_root : uint64[m], int, int
+        See :mod:`numba_nlp.kernels.tables.piece_trie`.
+
+    Raises
+    ------
+    UnsupportedFeatureError
+        The pieces have more different beginnings than the array can number.
+    """
+    size = RESERVED + BLOCK
+    while 4 * size < sum(map(len, first)) + sum(map(len, further)):
+        size *= 2
+    while size <= MAX_PLACES:
+        trie, taken = np.zeros(size, np.uint64), np.zeros(size, np.uint8)
+        roots = []
+        for pieces in (first, further):
+            ordered = sorted(pieces)
+            keys = flatten(ordered)
+            values = np.array([pieces[key] for key in ordered], np.int32)
+            children, pending = np.zeros(2 * 257, np.int64), np.zeros(4 * (values.size + 257), np.int64)
+            roots.append(int(add_pieces(keys.data, keys.offsets, values, children, pending, trie, taken)))
+        if min(roots) >= 0:
+            used = np.flatnonzero(trie)
+            # the children of any base in use lie in its span of 256 places
+            n = RESERVED + BLOCK if not used.size else (int(used[-1]) // BLOCK + 1) * BLOCK
+            return trie[:n].copy(), roots[0], roots[1]
+        size *= 2
+    raise UnsupportedFeatureError(
+        f"{name}: the pieces need more than the {MAX_PLACES} places that their trie may have; compile a smaller "
+        "vocabulary"
+    )
+
+
+def decoded_forms(token: str, prefix: str, cleanup: bool) -> tuple[str, str]:
+    """What the decoder makes of a token at the beginning of a text, and of the same token after others.
+
+    Parameters
+    ----------
+    token : str
+        As the vocabulary writes it.
+    prefix : str
+        Taken away from a token after others, which is joined to the one before; other tokens get a space.
+    cleanup : bool
+        As of tokenizers' ``decoders.WordPiece``.
+
+    Returns
+    -------
+    first, later : str, str
+    """
+    first, later = token, token[len(prefix) :] if token.startswith(prefix) else f" {token}"
+    for old, new in _CLEANUPS if cleanup else ():
+        first, later = first.replace(old, new), later.replace(old, new)
+    return first, later
