@@ -63,7 +63,7 @@ KEPT_MARKS = kept_marks()
 @cache
 def vocabulary(name: str):
     """Kernel tables, arrays, and the reference."""
-    from transformers import BertTokenizer
+    BertTokenizer = pytest.importorskip("transformers").BertTokenizer
 
     path = shared(f"vocab/bert/{name}")
     arrays, _ = build_arrays(bert_vocab.read(path, lowercase=VOCABULARIES[name]))
