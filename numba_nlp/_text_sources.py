@@ -225,7 +225,8 @@ def _flat_arrow(array: Any, *, joined: bool) -> Any:
     is_text = kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)
     binary = (kinds.is_binary, kinds.is_large_binary, kinds.is_binary_view, kinds.is_fixed_size_binary)
     if not is_text and not any(is_kind(kind) for is_kind in binary):
-        raise TypeError(f"an Arrow array of text must be of a string or binary type, got {kind}")
+        way_out = "; pass one column of the table" if kinds.is_struct(kind) else ""
+        raise TypeError(f"an Arrow array of text must be of a string or binary type, got {kind}{way_out}")
     # Joined 32-bit offsets could overflow, views have no offsets, fixed sizes none either.
     if joined or not (kinds.is_string(kind) or kinds.is_binary(kind)):
         wide = pa.large_string() if is_text else pa.large_binary()

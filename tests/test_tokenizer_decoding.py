@@ -339,7 +339,7 @@ def test_loading_what_is_not_there_or_damaged(tmp_path: Path) -> None:
     path = tmp_path / "toy.safetensors"
     with pytest.raises(FileNotFoundError):
         nlp.load_tokenizer(path)
-    with pytest.raises(SourceFormatError, match=r"tokenizer\.json: does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"tokenizer\.json: does not exist"):
         nlp.load_tokenizer(tmp_path / "tokenizer.json")
     toy_vocabulary().save(path)
     content = path.read_bytes()

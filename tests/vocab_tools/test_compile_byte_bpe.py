@@ -388,7 +388,7 @@ def test_paths_that_do_not_belong_together(tmp_path):
     for paths in ([vocab_path, vocab_path], [vocab_path, merges_path, merges_path], [merges_path, merges_path], []):
         with pytest.raises(SourceFormatError, match=r"two paths must be a vocab\.json and its merges\.txt"):
             vocab_tools.compile(paths)
-    with pytest.raises(SourceFormatError, match=r"nothing: does not exist; give the path of a tokenizer\.json"):
+    with pytest.raises(FileNotFoundError, match=r"nothing: does not exist; give the path of a tokenizer\.json"):
         vocab_tools.compile(tmp_path / "nothing")
     with pytest.raises(SourceFormatError, match=r"a folder is not supported by this version; give \['.*vocab\.json', "):
         vocab_tools.compile(tmp_path)

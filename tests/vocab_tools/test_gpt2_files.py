@@ -134,7 +134,7 @@ def test_broken_merges_file(tmp_path):
     with pytest.raises(SourceFormatError, match=r"merges\.txt:2: byte 4 \(0xc3\) is not valid UTF-8"):
         gpt2.read(*paths)
     paths[1].unlink()
-    with pytest.raises(SourceFormatError, match=r"merges\.txt: does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"merges\.txt: does not exist"):
         gpt2.read(*paths)
     with pytest.raises(SourceFormatError, match="is a folder, not a file"):
         gpt2.read(paths[0], tmp_path)

@@ -235,7 +235,7 @@ def test_files(tmp_path):
     assert sentencepiece_model.read(tmp_path / "spiece.model").name == tmp_path.name
     assert sentencepiece_model.read(str(tmp_path / "other.model")).name == "other"
     assert sentencepiece_model.read(tmp_path / "other.model", name="mine").name == "mine"
-    with pytest.raises(SourceFormatError, match=r"missing\.model: does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"missing\.model: does not exist"):
         sentencepiece_model.read(tmp_path / "missing.model")
 
 

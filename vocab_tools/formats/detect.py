@@ -57,13 +57,17 @@ def detect(source: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Sourc
 
     Raises
     ------
+    FileNotFoundError
+        A path does not exist.
     SourceFormatError
-        A path does not exist or is a folder, or the paths do not belong together.
+        A path is a folder, or the paths do not belong together.
     UnsupportedFeatureError
         A format that this version does not read; the message says which it reads.
     """
     paths = (Path(source),) if isinstance(source, str | PathLike) else tuple(map(Path, source))
     for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: does not exist; give the path of {SUPPORTED}")
         if not path.is_file():
             raise SourceFormatError(_no_file(path))
     if len(paths) == 1:
@@ -101,8 +105,6 @@ def _head(path: Path) -> bytes:
 
 
 def _no_file(path: Path) -> str:
-    if not path.is_dir():
-        return f"{path}: does not exist; give the path of {SUPPORTED}"
     inside = {child.name for child in path.iterdir()}
     if "tokenizer.json" in inside:
         advice = str(path / "tokenizer.json")

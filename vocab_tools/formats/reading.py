@@ -25,12 +25,15 @@ def read_source(path: Path) -> bytes:
 
     Raises
     ------
+    FileNotFoundError
+        There is no such file.
     SourceFormatError
-        The file is missing, a folder, empty, or larger than ``MAX_SOURCE_BYTES``.
+        The file is a folder, empty, or larger than ``MAX_SOURCE_BYTES``.
     """
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: does not exist; give the path of a vocabulary source")
     if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise SourceFormatError(f"{path}: {what}; give the path of a vocabulary source")
+        raise SourceFormatError(f"{path}: is a folder, not a file; give the path of a vocabulary source")
     size = path.stat().st_size
     if size == 0:
         raise SourceFormatError(f"{path}: the file is empty; was its download interrupted?")
