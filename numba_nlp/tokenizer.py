@@ -48,7 +48,7 @@ class Tokenizer:
 
     Notes
     -----
-    Each thread that encodes at the same time works with a word cache of its own, at most 30 MB once full.
+    Each thread that encodes at the same time works with a word cache of its own, at most 26 MB once full.
 
     Examples
     --------
