@@ -134,8 +134,8 @@ def test_the_longest_short_chunk_and_the_shortest_long_one():
     for length, in_short in ((SHORT_LIMIT, True), (SHORT_LIMIT + 1, False)):
         cache = new_word_cache(bits=4, arena=1 << 10)
         encode(vocabulary, "whole", as_rows([("t" * length, "")]), cache, vocabulary.scratch())
-        assert bool(cache.entries.any()) is in_short
-        assert bool(cache.long_entries.any()) is not in_short
+        assert cache.entries[1::4].any()
+        assert bool(cache.arena_bytes.any()) is not in_short
 
 
 def test_largest_ids_pass_through_the_packed_entries():
