@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numba_nlp._jit import kernel
-from numba_nlp.kernels.segment.bridge import fill_spans_bridge, is_unknown, next_cut
+from numba_nlp.kernels.segment.bridge import fill_spans_bridge, is_unknown
 from numba_nlp.kernels.segment.merge_list import join_by_heap, start_list
 from numba_nlp.kernels.segment.sentencepiece_bpe import emit_symbol, fill_symbols, segment_long
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import OVERLAP, STRETCH, UNKNOWN_BYTES, new_scratch

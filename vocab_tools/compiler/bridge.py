@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["bridge_of"]
 
@@ -13,7 +13,9 @@ __all__ = ["bridge_of"]
 _BETWEEN = b"\xff"
 
 
-def bridge_of(pieces: Iterable[str], escaped_space: str | None) -> NDArray[np.uint64]:
+def bridge_of(
+    pieces: Iterable[str], escaped_space: str | None = None, together: ArrayLike = ()
+) -> NDArray[np.uint64]:
     """Byte pairs that lie next to each other in a piece, or in a character.
 
     Parameters
@@ -22,6 +24,8 @@ def bridge_of(pieces: Iterable[str], escaped_space: str | None) -> NDArray[np.ui
         All that merging can make, and all that is matched as a whole.
     escaped_space : str or None
         The character that stands for a space in pieces; the table then also holds for text with spaces.
+    together : int[n]
+        ASCII characters that must not be cut from each other.
 
     Returns
     -------
@@ -40,6 +44,7 @@ def bridge_of(pieces: Iterable[str], escaped_space: str | None) -> NDArray[np.ui
         content = escaped_space.encode()
         is_pair[:, content[0]] |= is_pair[:, 0x20]
         is_pair[content[-1]] |= is_pair[0x20]
+    is_pair[np.ix_(np.asarray(together, np.int64), np.asarray(together, np.int64))] = True
     is_pair[0xFF] = False
     is_pair[:, 0xFF] = False
     # the second byte is not the first of its character

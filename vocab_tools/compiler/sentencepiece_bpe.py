@@ -344,7 +344,11 @@ def _build(
         "unused_offsets": unused_offsets,
         "unused_parts": unused_parts,
         "byte_ids": byte_ids,
-        "bridge": bridge_of([*merges.products, *user], ESCAPED_SPACE if escaped else None),
+        "bridge": bridge_of(
+            [*merges.products, *user],
+            ESCAPED_SPACE if escaped else None,
+            np.flatnonzero(symbol_ids[blocks[:128]] == UNKNOWN) if policy == UNKNOWN_FUSED else (),
+        ),
         **_user_trie(list(user), user_first),
         "flags": flags,
     }
@@ -382,7 +386,7 @@ def _take_apart(
             if text in numbers:
                 waiting += reversed(parts_of[text])
             else:
-                parts += [symbols[text], len(text.encode())]
+                parts += [symbols[text], len(text)]
         offsets.append(len(parts) // 2)
     return np.array(offsets, np.int32), np.array(parts, np.int32)
 

@@ -24,11 +24,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from numba_nlp._jit import kernel
+from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.code_points import code_point_at, code_point_before
-from numba_nlp.kernels.segment.sentencepiece_bpe_memory import UNKNOWN, UNKNOWN_FUSED, UNKNOWN_POLICY
-from numba_nlp.kernels.words import peek, shift_right
+from numba_nlp.kernels.segment.sentencepiece_bpe_memory import UNKNOWN, UNKNOWN_FUSED, UNKNOWN_POLICY, WINDOW
+from numba_nlp.kernels.words import peek, poke, shift_left, shift_right, trailing_zeros
 
+ZERO = np.uint64(0)
 ONE = np.uint64(1)
 
 
@@ -49,49 +50,68 @@ def is_unknown(character_index, character_symbols, symbol_ids, code_point):
     return symbol_ids[character_symbols[(block << 7) | (code_point & 127)]] == UNKNOWN
 
 
-@kernel
-def next_cut(tables, text, position, stop):
-    """End of the chunk that starts at ``position``.
+@inlined
+def is_cut(tables, text, position):
+    """Whether text may be cut where the table of byte pairs allows it.
 
     Parameters
     ----------
     tables : SentencePieceBpeTables
     text : uint8[n]
         Valid UTF-8.
-    position, stop : int64
-        Start of a chunk, end of the text; ``position < stop``.
+    position : int64
+        Between two bytes whose bit is not set, so between characters.
 
     Returns
     -------
-    int64
-        Above ``position``.
+    bool
+        False between two unknown characters that have one id together. Pairs of ASCII characters are not looked at:
+        their bits are set.
     """
-    bridge = tables.bridge
-    is_fused = tables.flags[UNKNOWN_POLICY] == UNKNOWN_FUSED
-    left = np.int64(peek(text, position))
-    position += 1
-    while position < stop:
-        right = np.int64(peek(text, position))
+    if tables.flags[UNKNOWN_POLICY] != UNKNOWN_FUSED or (peek(text, position - 1) | peek(text, position)) < 0x80:
+        return True
+    index, symbols, ids = tables.character_index, tables.character_symbols, tables.symbol_ids
+    return not (
+        is_unknown(index, symbols, ids, code_point_at(text, position))
+        and is_unknown(index, symbols, ids, code_point_before(text, position))
+    )
+
+
+@inlined
+def cut_mask(bridge, text, position, n):
+    """Places without a bridge among ``n`` neighbouring ones.
+
+    Parameters
+    ----------
+    bridge : uint64[1024]
+    text : uint8[m]
+    position, n : int64
+        ``1 <= position``, ``1 <= n <= 64``, ``position + n <= m``.
+
+    Returns
+    -------
+    uint64
+        Bit ``i``: the table allows a cut before byte ``position + i``.
+    """
+    mask = ZERO
+    left = np.int64(peek(text, position - 1))
+    if n == WINDOW:
+        # a constant length, which is unrolled
+        for i in range(WINDOW):
+            right = np.int64(peek(text, position + i))
+            pair = (left << 8) | right
+            mask |= (~shift_right(peek(bridge, pair >> 6), pair & 63) & ONE) << np.uint64(i)
+            left = right
+        return mask
+    for i in range(n):
+        right = np.int64(peek(text, position + i))
         pair = (left << 8) | right
-        if shift_right(peek(bridge, pair >> 6), pair & 63) & ONE == np.uint64(0):
-            if not is_fused:
-                return position
-            if not (
-                is_unknown(
-                    tables.character_index, tables.character_symbols, tables.symbol_ids, code_point_at(text, position)
-                )
-                and is_unknown(
-                    tables.character_index, tables.character_symbols, tables.symbol_ids,
-                    code_point_before(text, position),
-                )
-            ):  # fmt: skip
-                return position
+        mask |= shift_left(~shift_right(peek(bridge, pair >> 6), pair & 63) & ONE, i)
         left = right
-        position += 1
-    return stop
+    return mask
 
 
-@kernel
+@inlined
 def fill_spans_bridge(tables, data, position, stop, starts, ends, n, limit):
     """Append the chunks from ``position`` on until the text ends or ``limit`` spans are reached.
 
@@ -102,20 +122,33 @@ def fill_spans_bridge(tables, data, position, stop, starts, ends, n, limit):
         Valid UTF-8: normalised text, or raw text where the vocabulary allows that.
     position, stop : int64
         Start of a chunk, end of the text.
-    starts, ends : int64[limit]
+    starts, ends : int64[limit + WINDOW]
         Written from ``n`` on.
     n, limit : int64
-        Spans there are, and where to stop.
+        Spans there are, and where to stop; up to ``WINDOW`` more may come.
 
     Returns
     -------
     n, position : int64, int64
         Spans there are now, and the start of the first chunk that was not taken (``stop`` at the end).
     """
-    while position < stop and n < limit:
-        end = next_cut(tables, data, position, stop)
-        starts[n] = position
-        ends[n] = end
-        n += 1
-        position = end
+    if position >= stop:
+        return n, position
+    place = position + 1
+    while n < limit:
+        if place >= stop:
+            poke(starts, n, position)
+            poke(ends, n, stop)
+            return n + 1, stop
+        size = min(stop - place, np.int64(WINDOW))
+        mask = cut_mask(tables.bridge, data, place, size)
+        while mask != ZERO:
+            end = place + trailing_zeros(mask)
+            if is_cut(tables, data, end):
+                poke(starts, n, position)
+                poke(ends, n, end)
+                n += 1
+                position = end
+            mask &= mask - ONE
+        place += size
     return n, position

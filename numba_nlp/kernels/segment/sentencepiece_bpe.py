@@ -21,11 +21,12 @@ import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.lanes import FEW, MANY, NO_KEY, drop_lanes
-from numba_nlp.kernels.segment.bridge import next_cut
+from numba_nlp.kernels.segment.bridge import fill_spans_bridge
 from numba_nlp.kernels.segment.code_points import code_point_at, encoded_length
 from numba_nlp.kernels.segment.merge import AFTER, BEFORE, first_no_key, merge_once
 from numba_nlp.kernels.segment.merge_list import join_by_heap, start_list
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import (
+    BLOCK,
     FIRST_TIED,
     OVERLAP,
     PREFIX_SYMBOL,
@@ -178,9 +179,19 @@ def emit_special(tables, text, symbol, start, stop, was_unknown, ids, token_ends
     if number == UNKNOWN:
         return emit_unknown(tables, text, start, stop, was_unknown, ids, token_ends, out), True
     unused = UNUSED - number
-    for part in range(tables.unused_offsets[unused], tables.unused_offsets[unused + 1]):
+    first, last = np.int64(tables.unused_offsets[unused]), np.int64(tables.unused_offsets[unused + 1])
+    # a symbol put before the text is a character without bytes
+    missing = np.int64(0)
+    for part in range(first, last):
+        missing += tables.unused_parts[2 * part + 1]
+    for place in range(start, stop):
+        missing -= np.int64(text[place] & 0xC0 != 0x80)
+    for part in range(first, last):
         number = np.int64(tables.symbol_ids[tables.unused_parts[2 * part]])
-        end = start + tables.unused_parts[2 * part + 1]
+        end = start
+        for _ in range(tables.unused_parts[2 * part + 1] - missing):
+            end += encoded_length(code_point_at(text, end))
+        missing = np.int64(0)
         if number == UNKNOWN:
             out = emit_unknown(tables, text, start, end, was_unknown, ids, token_ends, out)
         else:
@@ -395,6 +406,40 @@ def segment_long(tables, text, start, stop, prefix, scratch, ids, token_ends, ou
 
 
 @kernel
+def segment_from(tables, text, start, stop, prefix, scratch, ids, token_ends, out):
+    """Ids of a row of text, with or without a symbol before it.
+
+    Parameters
+    ----------
+    tables : SentencePieceBpeTables
+    text : uint8[m]
+        Valid UTF-8.
+    start, stop : int64
+        The row.
+    prefix : int64
+        A symbol to put before a row that is not empty, or -1.
+    scratch : SentencePieceBpeScratch
+    ids, token_ends : int32[k], int64[k] or int64[0]
+        Written from ``out`` on.
+    out : int64
+
+    Returns
+    -------
+    int64
+        Place after the last id, or a negative status as of :func:`segment_chunk`.
+    """
+    starts, ends = scratch.starts, scratch.ends
+    while start < stop:
+        n, start = fill_spans_bridge(tables, text, start, stop, starts, ends, 0, BLOCK)
+        for i in range(n):
+            out = segment_chunk(tables, text, starts[i], ends[i], prefix, scratch, ids, token_ends, out)
+            if out < 0:
+                return out
+            prefix = np.int64(-1)
+    return out
+
+
+@kernel
 def segment(tables, text, start, stop, scratch, ids, token_ends, out):
     """Ids of a row of normalised text.
 
@@ -415,13 +460,7 @@ def segment(tables, text, start, stop, scratch, ids, token_ends, out):
     int64
         Place after the last id, or a negative status as of :func:`segment_chunk`.
     """
-    while start < stop:
-        end = next_cut(tables, text, start, stop)
-        out = segment_chunk(tables, text, start, end, np.int64(-1), scratch, ids, token_ends, out)
-        if out < 0:
-            return out
-        start = end
-    return out
+    return segment_from(tables, text, start, stop, np.int64(-1), scratch, ids, token_ends, out)
 
 
 @kernel
@@ -447,11 +486,4 @@ def segment_raw(tables, data, start, stop, scratch, ids, token_ends, out):
         Place after the last id, or a negative status as of :func:`segment_chunk`.
     """
     prefix = np.int64(tables.flags[PREFIX_SYMBOL])
-    while start < stop:
-        end = next_cut(tables, data, start, stop)
-        out = segment_chunk(tables, data, start, end, prefix, scratch, ids, token_ends, out)
-        if out < 0:
-            return out
-        start = end
-        prefix = np.int64(-1)
-    return out
+    return segment_from(tables, data, start, stop, prefix, scratch, ids, token_ends, out)

@@ -9,6 +9,8 @@ import numpy as np
 from numba_nlp.kernels.lanes import MANY
 from numba_nlp.kernels.segment.merge import new_lanes
 
+#: Chunks that are cut before the first of them is merged; bytes that are looked at together while cutting.
+BLOCK, WINDOW = 128, 64
 #: Symbols that are merged at once of a longer chunk; those at the end that are merged again with what follows.
 STRETCH, OVERLAP = 4096, 512
 
@@ -32,7 +34,7 @@ class SentencePieceBpeTables(NamedTuple):
     merge_ranks: Any  # int32[M], or int32[0] when every merge number is its rank
     symbol_ids: Any  # int32[S]
     unused_offsets: Any  # int32[U + 1]
-    unused_parts: Any  # int32[2 * P]: symbol, length in bytes
+    unused_parts: Any  # int32[2 * P]: symbol, number of characters
     byte_ids: Any  # int32[256]
     bridge: Any  # uint64[1024]
     user_first: Any  # int32[256], or int32[0] when there are no user-defined symbols
@@ -45,6 +47,8 @@ class SentencePieceBpeTables(NamedTuple):
 class SentencePieceBpeScratch(NamedTuple):
     """Working memory of one thread; made by :func:`new_scratch`."""
 
+    starts: Any  # int64[BLOCK + WINDOW]
+    ends: Any  # int64[BLOCK + WINDOW]
     symbols: Any  # int32[768], see new_lanes
     keys: Any  # uint32[128]
     lane_starts: Any  # int64[MANY + 1]
@@ -70,6 +74,8 @@ def new_scratch(capacity: int = STRETCH) -> SentencePieceBpeScratch:
     """
     symbols, keys = new_lanes()
     return SentencePieceBpeScratch(
+        starts=np.zeros(BLOCK + WINDOW, np.int64),
+        ends=np.zeros(BLOCK + WINDOW, np.int64),
         symbols=symbols,
         keys=keys,
         lane_starts=np.zeros(MANY + 1, np.int64),

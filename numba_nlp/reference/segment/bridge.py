@@ -36,7 +36,3 @@ def fill_spans_bridge(text: str, pieces: Collection[str], is_apart: Callable[[st
             chunks.append(right)
     return chunks
 
-
-def next_cut(text: str, pieces: Collection[str], is_apart: Callable[[str, str], bool]) -> str:
-    """The first chunk of a text that is not empty."""
-    return fill_spans_bridge(text, pieces, is_apart)[0]
