@@ -49,8 +49,6 @@ class Model(NamedTuple):
         arrays = build_scored_arrays(
             self.pieces, np.array(self.scores, np.float32), np.array(self.kinds, np.uint8), **options
         )
-        for array in arrays.values():
-            array.flags.writeable = False
         return tables_of(arrays)
 
 

@@ -65,6 +65,7 @@ def build_scored_arrays(
     byte_fallback: bool,
     escape_whitespaces: bool,
     add_dummy_prefix: bool = False,
+    every_split: bool = False,
 ) -> dict[str, NDArray[Any]]:
     """Tables of a sentencepiece BPE vocabulary.
 
@@ -81,6 +82,9 @@ def build_scored_arrays(
         Whether the normaliser writes U+2581 for a space; the tables then serve raw text too.
     add_dummy_prefix : bool
         Whether :func:`~numba_nlp.kernels.segment.sentencepiece_bpe.segment_raw` puts a space in front.
+    every_split : bool
+        Whether the tables hold every pair whose text is a piece, which dropout needs, and not only the one by which
+        merging without dropout makes the piece.
 
     Returns
     -------
@@ -103,7 +107,8 @@ def build_scored_arrays(
         for number, piece in enumerate(pieces)
         if kinds[number] in (NORMAL, UNUSED_PIECE) and not any(symbol in piece for symbol in user)
     ]
-    merges = _derive_merges(pieces, scores, formable)
+    derived = _derive_merges(pieces, scores, formable)
+    merges = _every_split(pieces, scores, formable) if every_split else derived
     ids = {pieces[number]: number for number in formable if kinds[number] == NORMAL}
     unused = [pieces[number] for number in formable if kinds[number] == UNUSED_PIECE and len(pieces[number]) > 1]
     byte_ids = np.full(256, -1, np.int32)
@@ -113,7 +118,7 @@ def build_scored_arrays(
         merges,
         characters={character for number in formable for character in pieces[number]},
         ids=ids,
-        unused=unused,
+        unused=_take_apart(unused, derived),
         user=user,
         byte_ids=byte_ids,
         unknown_id=int(np.flatnonzero(kinds == UNKNOWN_PIECE)[0]),
@@ -198,7 +203,7 @@ def build_listed_arrays(
         listed,
         characters={piece for piece in vocabulary if len(piece) == 1},
         ids={piece: number for piece, number in vocabulary.items() if len(piece) == 1 or piece in made},
-        unused=[],
+        unused={},
         user={},
         byte_ids=byte_ids,
         unknown_id=-1 if unknown is None else vocabulary.get(unknown, -1),
@@ -284,6 +289,22 @@ def _derive_merges(pieces: Sequence[str], scores: NDArray[np.float32], formable:
     return Merges(parts, [left + right for left, right in parts], ranks[made])
 
 
+def _every_split(pieces: Sequence[str], scores: NDArray[np.float32], formable: Sequence[int]) -> Merges:
+    """Every pair of pieces or characters whose text is a piece, highest score first."""
+    merged = [number for number in formable if len(pieces[number]) > 1]
+    _, ranks = np.unique(-scores[merged], return_inverse=True)
+    known = {pieces[number] for number in formable}
+    found = [
+        (rank, piece[:cut], piece[cut:])
+        for rank, piece in zip(ranks.tolist(), (pieces[number] for number in merged), strict=True)
+        for cut in range(1, len(piece))
+        if (cut == 1 or piece[:cut] in known) and (cut == len(piece) - 1 or piece[cut:] in known)
+    ]
+    found.sort(key=lambda row: row[0])
+    parts = [(left, right) for _, left, right in found]
+    return Merges(parts, [left + right for left, right in parts], np.array([rank for rank, _, _ in found], np.int32))
+
+
 def _check_symbols(largest: int) -> None:
     if largest >= NO_SYMBOL - N_BASE:
         raise UnsupportedFeatureError(f"{largest} symbols, more than the {NO_SYMBOL - N_BASE} that there may be")
@@ -294,7 +315,7 @@ def _build(
     *,
     characters: set[str],
     ids: Mapping[str, int],
-    unused: Sequence[str],
+    unused: Mapping[str, Sequence[str]],
     user: Mapping[str, int],
     byte_ids: NDArray[np.int32],
     unknown_id: int,
@@ -321,7 +342,10 @@ def _build(
     is_tied = np.zeros(len(products), bool)
     is_tied[1:] = merges.ranks[1:] == merges.ranks[:-1]
     is_tied[:-1] |= is_tied[1:]
-    unused_offsets, unused_parts = _take_apart(unused, merges, symbols, symbol_ids)
+    made = set(merges.products)
+    unused = {piece: parts for piece, parts in unused.items() if piece in made}
+    for number, piece in enumerate(unused):
+        symbol_ids[symbols[piece]] = UNUSED - number
     space = symbols.get(ESCAPED_SPACE, -1)
     escaped = escaped and space >= 0 and symbol_ids[space] >= 0
     index, blocks = _character_table(
@@ -341,8 +365,10 @@ def _build(
         "merge_symbols": products,
         "merge_ranks": merges.ranks if is_tied.any() else np.zeros(0, np.int32),
         "symbol_ids": symbol_ids,
-        "unused_offsets": unused_offsets,
-        "unused_parts": unused_parts,
+        "unused_offsets": np.cumsum([0, *map(len, unused.values())], dtype=np.int32),
+        "unused_parts": np.array(
+            [value for parts in unused.values() for part in parts for value in (symbols[part], len(part))], np.int32
+        ),
         "byte_ids": byte_ids,
         "bridge": bridge_of(
             [*merges.products, *user],
@@ -352,7 +378,10 @@ def _build(
         **_user_trie(list(user), user_first),
         "flags": flags,
     }
-    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    for array in arrays.values():
+        array.flags.writeable = False
+    return arrays
 
 
 def _number_symbols(merges: Merges, characters: set[str], user: Mapping[str, int]) -> dict[str, int]:
@@ -371,24 +400,23 @@ def _number_symbols(merges: Merges, characters: set[str], user: Mapping[str, int
     return symbols
 
 
-def _take_apart(
-    unused: Sequence[str], merges: Merges, symbols: Mapping[str, int], symbol_ids: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Enter the numbers of unused pieces into ``symbol_ids``; give the symbols that each of them falls into."""
+def _take_apart(unused: Sequence[str], merges: Merges) -> dict[str, list[str]]:
+    """What each unused piece falls into: used pieces and characters; characters when merging does not make it."""
     parts_of = dict(zip(merges.products, merges.parts, strict=True)) if unused else {}
-    numbers = {piece: number for number, piece in enumerate(piece for piece in unused if piece in parts_of)}
-    offsets, parts = [0], []
-    for piece, number in numbers.items():
-        symbol_ids[symbols[piece]] = UNUSED - number
+    known = set(unused)
+    taken: dict[str, list[str]] = {}
+    for piece in unused:
+        taken[piece] = []
         waiting = [piece]
         while waiting:
             text = waiting.pop()
-            if text in numbers:
+            if text in known and text in parts_of:
                 waiting += reversed(parts_of[text])
+            elif text in known:
+                taken[piece] += text
             else:
-                parts += [symbols[text], len(text)]
-        offsets.append(len(parts) // 2)
-    return np.array(offsets, np.int32), np.array(parts, np.int32)
+                taken[piece].append(text)
+    return taken
 
 
 def _character_table(
