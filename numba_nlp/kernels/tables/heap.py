@@ -11,7 +11,7 @@ import numpy as np
 
 from numba_nlp._jit import kernel
 
-__all__ = ["heap_key", "pop_key", "push_key"]
+__all__ = ["heap_key", "pop_entry", "pop_key", "push_entry", "push_key"]
 
 
 @kernel
@@ -86,4 +86,67 @@ def pop_key(heap, size):
         heap[i] = heap[child]
         i = child
     heap[i] = key
+    return size
+
+
+@kernel
+def push_entry(heap, values, size, key, value):
+    """Add a key that brings a value with it.
+
+    Parameters
+    ----------
+    heap, values : uint64[> size] each
+    size : int64
+        Keys in the heap.
+    key, value : uint64
+
+    Returns
+    -------
+    int64
+        The new size.
+    """
+    i = size
+    while i > 0:
+        parent = (i - 1) >> 1
+        if heap[parent] <= key:
+            break
+        heap[i] = heap[parent]
+        values[i] = values[parent]
+        i = parent
+    heap[i] = key
+    values[i] = value
+    return size + 1
+
+
+@kernel
+def pop_entry(heap, values, size):
+    """Remove the smallest key and its value, which are ``heap[0]`` and ``values[0]`` before the call.
+
+    Parameters
+    ----------
+    heap, values : uint64[size] each
+    size : int64
+        Keys in the heap, at least one.
+
+    Returns
+    -------
+    int64
+        The new size.
+    """
+    size -= 1
+    key, value = heap[size], values[size]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= key:
+            break
+        heap[i] = heap[child]
+        values[i] = values[child]
+        i = child
+    heap[i] = key
+    values[i] = value
     return size

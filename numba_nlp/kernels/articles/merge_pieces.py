@@ -1,0 +1,217 @@
+"""What the four algorithms of "Byte Pair Encoding and Data Structures" (Becquin 2021) have in common.
+
+The pieces of a SentencePiece vocabulary, looked up by their text: two neighbours merge when their concatenation is a
+piece, the lowest id first, the leftmost among equals. Every piece takes part, control pieces too.
+
+The text is prepared: every white-space character becomes U+2581, and one U+2581 comes first unless the text starts
+with that character already. A token's slice of the original text is the bytes between the places that its ends come
+from, so a token of the U+2581 in front alone has an empty slice.
+
+Twin: ``numba_nlp.reference.articles.merge_pieces``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numba_nlp._jit import kernel
+from numba_nlp.kernels.segment.code_points import code_point_at, encoded_length, is_white_space
+from numba_nlp.kernels.tables.hashing import fill_piece_lookup, find_piece
+from numba_nlp.kernels.words import peek
+
+#: Bytes of prepared text behind its end, so that words can be loaded there.
+MARGIN = 16
+#: U+2581
+SPACE = "\u2581".encode()
+FIRST, SECOND, THIRD = np.uint8(SPACE[0]), np.uint8(SPACE[1]), np.uint8(SPACE[2])
+
+
+class MergePieces(NamedTuple):
+    """Pieces by id, and where to find them by their bytes; made by :func:`new_merge_pieces`."""
+
+    lookup: Any  # int32[2^k], see fill_piece_lookup
+    piece_bytes: Any  # uint8[n]
+    piece_offsets: Any  # int64[V + 1]
+    unknown: Any  # int64[2]: id of a character that is no piece; bytes of the longest piece
+
+
+class ArticleScratch(NamedTuple):
+    """Working memory of one thread for texts of up to ``capacity`` bytes; made by :func:`new_article_scratch`."""
+
+    text: Any  # uint8[3 * capacity + 3 + MARGIN]: the prepared text
+    origins: Any  # int32[3 * capacity + 4]: place in the original text that each prepared byte, and the end, comes from
+    starts: Any  # int32[capacity + 2]: where each symbol starts in the prepared text; then its end
+    ends: Any  # int32[capacity + 2]
+    previous: Any  # int32[capacity + 2]: list links; left children of the tree
+    following: Any  # int32[capacity + 2]: list links; right children of the tree
+    sizes: Any  # int32[capacity + 2]: characters of a symbol in the list, heights in the tree
+    path: Any  # int32[64]: from the root of the tree to a node
+    heap: Any  # uint64[3 * capacity + 3]
+    heap_values: Any  # uint64[3 * capacity + 3]
+
+
+def new_merge_pieces(pieces: Sequence[bytes], unknown: int) -> MergePieces:
+    """Look-up table of pieces.
+
+    Parameters
+    ----------
+    pieces : sequence of bytes
+        By id, all distinct, none empty.
+    unknown : int
+        Id to give for a character that is no piece.
+
+    Returns
+    -------
+    MergePieces
+        Read-only arrays.
+    """
+    offsets = np.zeros(len(pieces) + 1, np.int64)
+    np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
+    content = np.frombuffer(b"".join(pieces), np.uint8)
+    lookup = np.full(1 << max(1, (4 * len(pieces)).bit_length()), -1, np.int32)
+    fill_piece_lookup(content, offsets, np.arange(len(pieces), dtype=np.int32), lookup)
+    limits = np.array([unknown, max(map(len, pieces), default=0)], np.int64)
+    made = MergePieces(lookup, content, offsets, limits)
+    for array in made:
+        array.flags.writeable = False
+    return made
+
+
+def new_article_scratch(capacity: int) -> ArticleScratch:
+    """Working memory for texts of up to ``capacity`` bytes."""
+    symbols = capacity + 2
+    return ArticleScratch(
+        text=np.zeros(3 * capacity + 3 + MARGIN, np.uint8),
+        origins=np.zeros(3 * capacity + 4, np.int32),
+        starts=np.zeros(symbols, np.int32),
+        ends=np.zeros(symbols, np.int32),
+        previous=np.zeros(symbols, np.int32),
+        following=np.zeros(symbols, np.int32),
+        sizes=np.zeros(symbols, np.int32),
+        path=np.zeros(64, np.int32),
+        heap=np.zeros(3 * symbols, np.uint64),
+        heap_values=np.zeros(3 * symbols, np.uint64),
+    )
+
+
+@kernel
+def prepare_text(data, start, stop, text, origins, starts):
+    """Put U+2581 for white space and in front, and list the characters.
+
+    Parameters
+    ----------
+    data : uint8[m]
+        Valid UTF-8.
+    start, stop : int64
+    text : uint8[3 * (stop - start) + 3]
+        Written.
+    origins : int32[3 * (stop - start) + 4]
+        Written: the place, relative to ``start``, of the character that each byte comes from, with the byte's own
+        place in it unless it was changed; at last ``stop - start``.
+    starts : int32[stop - start + 2]
+        Written: where each character starts in ``text``, and where the last one ends.
+
+    Returns
+    -------
+    int64
+        Number of characters.
+    """
+    n = np.int64(0)
+    out = np.int64(0)
+    has_space = stop - start >= 3 and data[start] == FIRST and data[start + 1] == SECOND and data[start + 2] == THIRD
+    if not has_space:
+        _put_space(text, origins, out, np.int64(0))
+        starts[0] = 0
+        n, out = np.int64(1), np.int64(3)
+    position = start
+    while position < stop:
+        starts[n] = out
+        n += 1
+        code_point = code_point_at(data, position)
+        length = encoded_length(code_point)
+        if is_white_space(code_point):
+            _put_space(text, origins, out, position - start)
+            out += 3
+        else:
+            for i in range(length):
+                text[out + i] = data[position + i]
+                origins[out + i] = position + i - start
+            out += length
+        position += length
+    starts[n] = out
+    origins[out] = stop - start
+    return n
+
+
+@kernel
+def _put_space(text, origins, out, origin):
+    text[out] = FIRST
+    text[out + 1] = SECOND
+    text[out + 2] = THIRD
+    for i in range(3):
+        origins[out + i] = origin
+
+
+@kernel
+def piece_rank(pieces, text, start, stop):
+    """Id of the piece ``text[start:stop]``, or -1; the lower, the earlier it is merged.
+
+    Parameters
+    ----------
+    pieces : MergePieces
+    text : uint8[n]
+    start, stop : int64
+
+    Returns
+    -------
+    int64
+    """
+    if stop - start > peek(pieces.unknown, np.int64(1)):
+        return np.int64(-1)
+    return find_piece(pieces.lookup, pieces.piece_bytes, pieces.piece_offsets, text, start, stop)
+
+
+@kernel
+def is_too_short(scratch, start, stop):
+    """Whether a text does not fit into the scratch.
+
+    Parameters
+    ----------
+    scratch : ArticleScratch
+    start, stop : int64
+
+    Returns
+    -------
+    bool
+    """
+    return scratch.starts.size < stop - start + 2
+
+
+@kernel
+def emit_token(pieces, text, origins, start, stop, ids, token_starts, token_ends, out):
+    """Write one token.
+
+    Parameters
+    ----------
+    pieces : MergePieces
+    text, origins : uint8[n], int32[n + 1]
+        Prepared text (:func:`prepare_text`).
+    start, stop : int64
+        The token in ``text``.
+    ids, token_starts, token_ends : int32[k], int64[k], int64[k]
+        Written at ``out``: its id and its bytes in the original text.
+    out : int64
+
+    Returns
+    -------
+    int64
+        ``out + 1``.
+    """
+    rank = piece_rank(pieces, text, start, stop)
+    ids[out] = np.int32(pieces.unknown[0] if rank < 0 else rank)
+    token_starts[out] = origins[start]
+    token_ends[out] = origins[stop]
+    return out + 1
