@@ -1,4 +1,4 @@
-"""The four algorithms of the article on BPE: their twins' tokens, equality of the exact ones, worked examples, growth."""
+"""The article's four BPE algorithms: their twins' tokens, equality of the exact ones, worked examples, growth."""
 
 from __future__ import annotations
 
@@ -214,7 +214,9 @@ def fitted_exponent(name: str, sizes: list[int]) -> float:
     """Slope of log(time) over log(size) for text like English."""
     rng = random.Random(1)
     letters = "eeeeetttaaoinshrdlu      "
-    pieces = table(["<unk>", *dict.fromkeys(letters.replace(" ", "\u2581")), "th", "the", "\u2581the", "in", "er", "an"])
+    pieces = table(
+        ["<unk>", *dict.fromkeys(letters.replace(" ", "\u2581")), "th", "the", "\u2581the", "in", "er", "an"]
+    )
     times = []
     for size in sizes:
         data = np.frombuffer("".join(rng.choices(letters, k=size)).encode(), np.uint8)

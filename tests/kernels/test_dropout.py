@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, new_scratch as new_byte_scratch
+from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables
+from numba_nlp.kernels.segment.bpe_memory import new_scratch as new_byte_scratch
 from numba_nlp.kernels.segment.dropout import (
     DROP_EACH_STEP,
     DROP_ONCE,

@@ -10,12 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numba_nlp._jit import kernel
-from numba_nlp.kernels.segment.bridge import fill_spans_bridge, is_unknown
 from numba_nlp.kernels.segment.merge_list import join_by_heap, start_list
 from numba_nlp.kernels.segment.sentencepiece_bpe import emit_symbol, fill_symbols, segment_long
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import OVERLAP, STRETCH, UNKNOWN_BYTES, new_scratch
-from numba_nlp.kernels.tables.merge_table import find_merge_pair
-from numba_nlp.reference.segment import bridge as bridge_twin
 from numba_nlp.reference.segment import sentencepiece_bpe as twin
 from tests.sentencepiece_models import CHARACTERS, CONTROL, UNUSED, USER_DEFINED, model_of, random_model, tokens
 
@@ -52,9 +49,7 @@ def test_models_are_of_every_kind():
     assert {table.unused_offsets.size > 1 for table in tables} == {True, False}
     assert {bool(table.flags[1] == UNKNOWN_BYTES) for table in tables} == {True, False}
     # characters that are no piece but merge
-    assert any(
-        len(piece) > 1 and any(c not in model.texts for c in piece) for model in made for piece in model.texts
-    )
+    assert any(len(piece) > 1 and any(c not in model.texts for c in piece) for model in made for piece in model.texts)
 
 
 def by_hand(model, text):
@@ -92,7 +87,14 @@ def test_user_defined_symbols_are_matched_first_and_never_merge():
 
 def test_unused_pieces_are_taken_apart():
     model = model_of(
-        [("a", -1.0, 0), ("b", -1.0, UNUSED), ("c", -1.0, 0), ("ab", -1.0, UNUSED), ("abc", -2.0, UNUSED), ("cc", -3, 0)]
+        [
+            ("a", -1.0, 0),
+            ("b", -1.0, UNUSED),
+            ("c", -1.0, 0),
+            ("ab", -1.0, UNUSED),
+            ("abc", -2.0, UNUSED),
+            ("cc", -3, 0),
+        ]
     )
     number = model.pieces.index
     # a single unused character is unknown

@@ -45,9 +45,7 @@ def made_model(seed: int):
 
 def compiled(vocabulary, merges, *, fuse_unk, byte_fallback, unk_token: str | None = "<unk>"):
     return tables_of(
-        build_listed_arrays(
-            vocabulary, merges, unknown=unk_token, fuse_unknown=fuse_unk, byte_fallback=byte_fallback
-        )
+        build_listed_arrays(vocabulary, merges, unknown=unk_token, fuse_unknown=fuse_unk, byte_fallback=byte_fallback)
     )
 
 
@@ -80,7 +78,11 @@ def test_real_vocabularies(name):
 def test_where_listed_merges_and_scores_differ():
     """A pair that is not listed does not merge; of equal scores the list makes an order."""
     pieces = {"<unk>": 0, "a": 1, "aa": 2, "aaa": 3}
-    assert tokens(compiled(pieces, [("a", "aa")], fuse_unk=True, byte_fallback=False), "aaa") == [(1, 1), (1, 2), (1, 3)]
+    assert tokens(compiled(pieces, [("a", "aa")], fuse_unk=True, byte_fallback=False), "aaa") == [
+        (1, 1),
+        (1, 2),
+        (1, 3),
+    ]
     listed = compiled(pieces, [("a", "a"), ("a", "aa")], fuse_unk=True, byte_fallback=False)
     assert tokens(listed, "aaa") == [(2, 2), (1, 3)]
 

@@ -15,8 +15,18 @@ from sentencepiece import sentencepiece_model_pb2 as schema
 
 from numba_nlp.kernels.segment.sentencepiece_bpe import segment, segment_raw
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import new_scratch
-from tests.sentencepiece_models import BYTE, CHARACTERS, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Model
-from tests.sentencepiece_models import random_model, tokens
+from tests.sentencepiece_models import (
+    BYTE,
+    CHARACTERS,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    Model,
+    random_model,
+    tokens,
+)
 from tests.shared_data import shared
 
 KINDS = {1: NORMAL, 2: UNKNOWN, 3: CONTROL, 4: USER_DEFINED, 5: UNUSED, 6: BYTE}
@@ -78,7 +88,14 @@ def test_made_vocabularies(model, text):
 
 
 def real_texts(rng: random.Random) -> list[str]:
-    texts = ["", "\u2581" * 100, "a" * 5000, "\u65e5" * 5000, "\u2581" * 9000, base64.b64encode(rng.randbytes(9000)).decode()]
+    texts = [
+        "",
+        "\u2581" * 100,
+        "a" * 5000,
+        "\u65e5" * 5000,
+        "\u2581" * 9000,
+        base64.b64encode(rng.randbytes(9000)).decode(),
+    ]
     for name in TEXTS:
         content = shared(f"text/{name}").read_text(encoding="utf-8").replace("\0", "")
         starts = [rng.randrange(max(1, len(content) - 3000)) for _ in range(4)]

@@ -13,9 +13,7 @@ __all__ = ["bridge_of"]
 _BETWEEN = b"\xff"
 
 
-def bridge_of(
-    pieces: Iterable[str], escaped_space: str | None = None, together: ArrayLike = ()
-) -> NDArray[np.uint64]:
+def bridge_of(pieces: Iterable[str], escaped_space: str | None = None, together: ArrayLike = ()) -> NDArray[np.uint64]:
     """Byte pairs that lie next to each other in a piece, or in a character.
 
     Parameters

@@ -174,7 +174,9 @@ def build_listed_arrays(
     byte_ids = np.array([vocabulary.get(name, -1) for name in byte_names], np.int32)
     if byte_fallback and byte_ids.min() < 0:
         missing = byte_names[int(byte_ids.argmin())]
-        raise UnsupportedFeatureError(f"`byte_fallback` is on, but the vocabulary lacks {missing!r}; add all 256 of them")
+        raise UnsupportedFeatureError(
+            f"`byte_fallback` is on, but the vocabulary lacks {missing!r}; add all 256 of them"
+        )
     if not byte_fallback and unknown is None:
         raise UnsupportedFeatureError(
             "without `unk_token` and `byte_fallback` characters that are not in the vocabulary vanish from the text; "
@@ -182,15 +184,18 @@ def build_listed_arrays(
         )
     if not byte_fallback and unknown not in vocabulary:
         raise SourceFormatError(f"`unk_token` {unknown!r} is not in the vocabulary")
-    without_text = {*(byte_names if byte_fallback else ()), *(() if unknown is None or len(unknown) == 1 else (unknown,))}
+    without_text = {
+        *(byte_names if byte_fallback else ()),
+        *(() if unknown is None or len(unknown) == 1 else (unknown,)),
+    }
     order: dict[tuple[str, str], int] = {pair: number for number, pair in enumerate(merges)}
     for left, right in order:
         for part in (left, right, left + right):
             if part not in vocabulary:
-                raise SourceFormatError(f"the merge of {left!r} and {right!r} needs {part!r}, which is not in the vocabulary")
+                raise SourceFormatError(f"the merge of {left!r} and {right!r} needs {part!r}: add it to the vocabulary")
         if left in without_text or right in without_text:
             raise UnsupportedFeatureError(
-                f"the merge of {left!r} and {right!r} joins a token that stands for unknown text; take it out of the list"
+                f"the merge of {left!r} and {right!r} joins what stands for unknown text; take it out of the list"
             )
     parts = sorted(order, key=order.__getitem__)
     listed = Merges(parts, [left + right for left, right in parts], np.arange(len(parts), dtype=np.int32))
@@ -222,7 +227,7 @@ def _check_pieces(
     pieces: Sequence[str], scores: NDArray[np.float32], kinds: NDArray[np.uint8], byte_fallback: bool
 ) -> None:
     if not len(pieces) == scores.size == kinds.size:
-        raise ValueError(f"{len(pieces)} pieces, but {scores.size} scores and {kinds.size} kinds; give one of each a piece")
+        raise ValueError(f"{len(pieces)} pieces, but {scores.size} scores and {kinds.size} kinds; give as many of each")
     numbers: dict[str, int] = {}
     for number, piece in enumerate(pieces):
         if not piece:
@@ -238,7 +243,8 @@ def _check_pieces(
     if n_unknown != 1:
         raise SourceFormatError(f"{n_unknown} pieces are of the kind unknown; there must be one")
     if byte_fallback:
-        missing = {f"<0x{byte:02X}>" for byte in range(256)} - {pieces[i] for i in np.flatnonzero(kinds == BYTE).tolist()}
+        found = {pieces[number] for number in np.flatnonzero(kinds == BYTE).tolist()}
+        missing = {f"<0x{byte:02X}>" for byte in range(256)} - found
         if missing:
             raise SourceFormatError(f"`byte_fallback` is on, but byte piece {min(missing)!r} is missing")
 
@@ -286,7 +292,7 @@ def _derive_merges(pieces: Sequence[str], scores: NDArray[np.float32], formable:
     parts = [
         (texts[left], texts[right]) for left, right in zip(lefts[made].tolist(), rights[made].tolist(), strict=True)
     ]
-    return Merges(parts, [left + right for left, right in parts], ranks[made])
+    return Merges(parts, [left + right for left, right in parts], ranks[made].astype(np.int32))
 
 
 def _every_split(pieces: Sequence[str], scores: NDArray[np.float32], formable: Sequence[int]) -> Merges:
@@ -349,7 +355,9 @@ def _build(
     space = symbols.get(ESCAPED_SPACE, -1)
     escaped = escaped and space >= 0 and symbol_ids[space] >= 0
     index, blocks = _character_table(
-        {piece: symbol for piece, symbol in symbols.items() if len(piece) == 1}, unknown_symbol, space if escaped else -1
+        {piece: symbol for piece, symbol in symbols.items() if len(piece) == 1},
+        unknown_symbol,
+        space if escaped else -1,
     )
     flags = np.zeros(N_FLAGS, np.int64)
     flags[UNKNOWN_ID] = unknown_id
@@ -357,7 +365,7 @@ def _build(
     flags[FIRST_TIED] = np.flatnonzero(is_tied)[0] if is_tied.any() else len(products) + 1
     flags[UNIQUE_PRODUCTS] = np.array_equal(products, N_BASE + np.arange(len(products)))
     flags[PREFIX_SYMBOL] = space if escaped and prefix else -1
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "character_index": index,
         "character_symbols": blocks,
         "merge_table": merge_table,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numba_nlp._jit import kernel
+from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.articles.merge_pieces import emit_token, is_too_short, piece_rank, prepare_text
 from numba_nlp.kernels.tables.heap import heap_key, pop_entry, push_entry
 
@@ -18,7 +18,7 @@ LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
 
 
-@kernel
+@inlined
 def _push_pair(pieces, scratch, left, right, size):
     """Put a pair of symbols into the queue when it merges; returns the new size."""
     starts, ends, sizes = scratch.starts, scratch.ends, scratch.sizes

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numba_nlp._jit import kernel
+from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.articles.merge_pieces import emit_token, is_too_short, piece_rank, prepare_text
 from numba_nlp.kernels.tables.heap import heap_key, pop_entry, push_entry
 
@@ -219,7 +219,7 @@ def remove_node(root, key, keys, values, lefts, rights, heights, path):
     return child
 
 
-@kernel
+@inlined
 def _push_pair(pieces, scratch, start, middle, stop, size):
     """Put a pair of symbols into the queue when it merges; returns the new size."""
     rank = piece_rank(pieces, scratch.text, np.int64(start), np.int64(stop))

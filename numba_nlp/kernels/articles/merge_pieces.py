@@ -17,13 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numba_nlp._jit import kernel
+from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.code_points import code_point_at, encoded_length, is_white_space
-from numba_nlp.kernels.tables.hashing import fill_piece_lookup, find_piece
-from numba_nlp.kernels.words import peek
+from numba_nlp.kernels.tables.hashing import BYTES_MULTIPLIER, MERGE_MULTIPLIER, equal_bytes, hash_bytes, table_bits
+from numba_nlp.kernels.words import ALL_ONES, multiply, peek, raw_load64, shift_right
 
-#: Bytes of prepared text behind its end, so that words can be loaded there.
+#: Bytes behind the end of texts and pieces, so that 16 can be loaded from any place.
 MARGIN = 16
+#: Slot of the look-up table: the id plus one in the lower bits, above them bits of the hash; 0 is empty.
+NUMBER_BITS = 20
 #: U+2581
 SPACE = "\u2581".encode()
 FIRST, SECOND, THIRD = np.uint8(SPACE[0]), np.uint8(SPACE[1]), np.uint8(SPACE[2])
@@ -32,8 +34,8 @@ FIRST, SECOND, THIRD = np.uint8(SPACE[0]), np.uint8(SPACE[1]), np.uint8(SPACE[2]
 class MergePieces(NamedTuple):
     """Pieces by id, and where to find them by their bytes; made by :func:`new_merge_pieces`."""
 
-    lookup: Any  # int32[2^k], see fill_piece_lookup
-    piece_bytes: Any  # uint8[n]
+    slots: Any  # uint32[2^k], see find_slot
+    piece_bytes: Any  # uint8[n + MARGIN]
     piece_offsets: Any  # int64[V + 1]
     unknown: Any  # int64[2]: id of a character that is no piece; bytes of the longest piece
 
@@ -67,14 +69,21 @@ def new_merge_pieces(pieces: Sequence[bytes], unknown: int) -> MergePieces:
     -------
     MergePieces
         Read-only arrays.
+
+    Raises
+    ------
+    ValueError
+        More pieces than the table can number.
     """
+    if len(pieces) >= 1 << NUMBER_BITS:
+        raise ValueError(f"{len(pieces)} pieces, more than the {(1 << NUMBER_BITS) - 1} that the look-up table numbers")
     offsets = np.zeros(len(pieces) + 1, np.int64)
     np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
-    content = np.frombuffer(b"".join(pieces), np.uint8)
-    lookup = np.full(1 << max(1, (4 * len(pieces)).bit_length()), -1, np.int32)
-    fill_piece_lookup(content, offsets, np.arange(len(pieces), dtype=np.int32), lookup)
+    content = np.frombuffer(b"".join(pieces) + bytes(MARGIN), np.uint8)
+    slots = np.zeros(1 << max(1, (2 * len(pieces)).bit_length()), np.uint32)
     limits = np.array([unknown, max(map(len, pieces), default=0)], np.int64)
-    made = MergePieces(lookup, content, offsets, limits)
+    made = MergePieces(slots, content, offsets, limits)
+    fill_slots(slots, content, offsets)
     for array in made:
         array.flags.writeable = False
     return made
@@ -155,15 +164,91 @@ def _put_space(text, origins, out, origin):
         origins[out + i] = origin
 
 
+@inlined
+def hash_short(text, start, n):
+    """Hash some bytes; up to 16 of them without a loop.
+
+    Parameters
+    ----------
+    text : uint8[>= start + max(n, MARGIN)]
+    start, n : int64
+        ``n >= 1``.
+
+    Returns
+    -------
+    uint64
+    """
+    if n > MARGIN:
+        return hash_bytes(text, start, start + n)
+    low = raw_load64(text, start) & shift_right(ALL_ONES, 64 - 8 * min(n, 8))
+    high = raw_load64(text, start + 8) & shift_right(ALL_ONES, 64 - 8 * max(n - 8, 1))
+    code = multiply(low, MERGE_MULTIPLIER) ^ np.uint64(n)
+    if n > 8:
+        code ^= multiply(high, BYTES_MULTIPLIER)
+    return multiply(code ^ shift_right(code, 32), MERGE_MULTIPLIER)
+
+
+@inlined
+def find_slot(slots, piece_bytes, piece_offsets, text, start, n):
+    """Where a piece is in the look-up table, or where it would be.
+
+    Parameters
+    ----------
+    slots : uint32[2^k]
+        Open addressing with linear probing: ``hash bits << 20 | id + 1``, or 0.
+    piece_bytes, piece_offsets : uint8[m + MARGIN], int64[V + 1]
+        The pieces.
+    text : uint8[>= start + max(n, MARGIN)]
+    start, n : int64
+        ``n >= 1``.
+
+    Returns
+    -------
+    slot, content : int64, int64
+        The slot and, beside its id, what belongs into it: the check bits of the hash.
+    """
+    code = hash_short(text, start, n)
+    slot = np.int64(shift_right(code, 64 - table_bits(slots.size)))
+    check = np.int64(code & np.uint64(0xFFF)) << NUMBER_BITS
+    while True:
+        entry = np.int64(peek(slots, slot))
+        if entry == 0:
+            return slot, check
+        if entry >> NUMBER_BITS << NUMBER_BITS == check:
+            piece = (entry & ((1 << NUMBER_BITS) - 1)) - 1
+            first = piece_offsets[piece]
+            if piece_offsets[piece + 1] - first == n and equal_bytes(piece_bytes, first, text, start, n):
+                return slot, check
+        slot = (slot + 1) & (slots.size - 1)
+
+
 @kernel
+def fill_slots(slots, piece_bytes, piece_offsets):
+    """Enter all pieces into an empty look-up table.
+
+    Parameters
+    ----------
+    slots : uint32[2^k]
+        Written; zeros before, at least twice as many as there are pieces.
+    piece_bytes, piece_offsets : uint8[m + MARGIN], int64[V + 1]
+        The pieces, all distinct.
+    """
+    for piece in range(piece_offsets.size - 1):
+        first = piece_offsets[piece]
+        slot, check = find_slot(slots, piece_bytes, piece_offsets, piece_bytes, first, piece_offsets[piece + 1] - first)
+        slots[slot] = np.uint32(check | (piece + 1))
+
+
+@inlined
 def piece_rank(pieces, text, start, stop):
     """Id of the piece ``text[start:stop]``, or -1; the lower, the earlier it is merged.
 
     Parameters
     ----------
     pieces : MergePieces
-    text : uint8[n]
+    text : uint8[>= start + MARGIN]
     start, stop : int64
+        ``start < stop``.
 
     Returns
     -------
@@ -171,7 +256,8 @@ def piece_rank(pieces, text, start, stop):
     """
     if stop - start > peek(pieces.unknown, np.int64(1)):
         return np.int64(-1)
-    return find_piece(pieces.lookup, pieces.piece_bytes, pieces.piece_offsets, text, start, stop)
+    slot, _ = find_slot(pieces.slots, pieces.piece_bytes, pieces.piece_offsets, text, start, stop - start)
+    return (np.int64(peek(pieces.slots, slot)) & ((1 << NUMBER_BITS) - 1)) - 1
 
 
 @kernel

@@ -166,7 +166,9 @@ def _chunk_with_dropout(tables, text, start, stop, rule, probability, state, scr
     n, end = fill_symbols(tables, text, start, stop, np.int64(symbols.size), symbols, starts, np.int64(0))
     if end < stop:
         return start - stop
-    start_list(tables.merge_table, tables.merge_pairs, n, symbols, following, scratch.list_previous, scratch.list_merges)
+    start_list(
+        tables.merge_table, tables.merge_pairs, n, symbols, following, scratch.list_previous, scratch.list_merges
+    )
     join_with_dropout(
         tables.merge_table, tables.merge_pairs, tables.merge_symbols, tables.merge_ranks, rule, probability, n, state,
         symbols, following, scratch.list_previous, scratch.list_merges, scratch.heap, dropped,
@@ -213,7 +215,9 @@ def merge_piece_with_dropout(tables, data, start, n, rule, probability, state, s
         return -n
     for i in range(n):
         symbols[i] = data[start + i]
-    start_list(tables.merge_table, tables.merge_pairs, n, symbols, following, scratch.list_previous, scratch.list_merges)
+    start_list(
+        tables.merge_table, tables.merge_pairs, n, symbols, following, scratch.list_previous, scratch.list_merges
+    )
     # merge numbers are the ranks
     join_with_dropout(
         tables.merge_table, tables.merge_pairs, tables.merge_symbols, tables.merge_symbols[:0], rule, probability, n,

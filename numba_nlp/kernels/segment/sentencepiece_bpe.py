@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
-from numba_nlp.kernels.lanes import FEW, MANY, NO_KEY, drop_lanes
+from numba_nlp.kernels.lanes import FEW, MANY, NO_KEY
 from numba_nlp.kernels.segment.bridge import fill_spans_bridge
 from numba_nlp.kernels.segment.code_points import code_point_at, encoded_length
 from numba_nlp.kernels.segment.merge import AFTER, BEFORE, first_no_key, merge_once

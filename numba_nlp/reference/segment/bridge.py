@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+import itertools
 
 
 def is_unknown(known: Collection[str], character: str) -> bool:
@@ -28,11 +29,10 @@ def fill_spans_bridge(text: str, pieces: Collection[str], is_apart: Callable[[st
     """
     pairs = {piece.encode()[i : i + 2] for piece in pieces for i in range(len(piece.encode()) - 1)}
     chunks = [text[:1]] if text else []
-    for left, right in zip(text, text[1:], strict=False):
+    for left, right in itertools.pairwise(text):
         pair = left.encode()[-1:] + right.encode()[:1]
         if pair in pairs or not is_apart(left, right):
             chunks[-1] += right
         else:
             chunks.append(right)
     return chunks
-

@@ -1,4 +1,4 @@
-"""Plain twins of ``numba_nlp/kernels/segment/derive_splits.py``: texts and dictionaries instead of symbols and tables."""
+"""Plain twins of ``numba_nlp/kernels/segment/derive_splits.py``: texts instead of symbols."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ def merge_alone_ranked(text: str, ranks: Mapping[str, int]) -> list[str]:
     parts = list(text)
     while len(parts) > 2:
         known = [
-            (ranks[left + right], place)
-            for place, (left, right) in enumerate(pairwise(parts))
-            if left + right in ranks
+            (ranks[left + right], place) for place, (left, right) in enumerate(pairwise(parts)) if left + right in ranks
         ]
         if not known:
             break
