@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,6 @@ from numba_nlp.kernels.tables.merge_table import new_merge_table
 from numba_nlp.reference.segment import derive_splits as splits_twin
 from numba_nlp.reference.segment import merge_list as twin
 from tests.kernels.test_dropout import ranked_merges
-import itertools
 
 
 def int32(values):

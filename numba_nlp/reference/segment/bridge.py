@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
 import itertools
+from collections.abc import Callable, Collection
 
 
 def is_unknown(known: Collection[str], character: str) -> bool:
