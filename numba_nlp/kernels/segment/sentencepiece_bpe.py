@@ -336,13 +336,10 @@ def segment_chunk(tables, text, start, stop, prefix, scratch, ids, token_ends, o
     n, position = fill_symbols(tables, text, start, stop, MANY, scratch.symbols, scratch.lane_starts, n)
     if unlikely(position < stop):
         return segment_long(tables, text, start, stop, prefix, scratch, ids, token_ends, out)
+    alive = ONE
+    if n > 1:
+        alive = merge_lanes(tables, n, scratch)
     was_unknown = False
-    if n == 1:
-        out, was_unknown = emit_symbol(
-            tables, text, np.int64(peek(scratch.symbols, 0)), start, stop, was_unknown, ids, token_ends, out
-        )
-        return out
-    alive = merge_lanes(tables, n, scratch)
     lane = np.int64(0)
     while alive != ZERO:
         alive &= alive - ONE
