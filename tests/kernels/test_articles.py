@@ -11,21 +11,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numba_nlp.kernels.articles.bpe_linked_list import tokenize_priority_queue_linked_list
+from numba_nlp._jit import kernel
+from numba_nlp.kernels.articles.bpe_linked_list import merge_by_list, tokenize_priority_queue_linked_list
 from numba_nlp.kernels.articles.bpe_naive import tokenize_naive
 from numba_nlp.kernels.articles.bpe_presplit import tokenize_naive_presplit
 from numba_nlp.kernels.articles.bpe_search_tree import (
+    END,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    START,
     build_tree,
     find_node,
+    merge_by_tree,
     node_after,
     node_before,
     remove_node,
     tokenize_priority_queue_bst,
 )
-from numba_nlp.kernels.articles.merge_pieces import new_article_scratch, new_merge_pieces, prepare_text
+from numba_nlp.kernels.articles.merge_pieces import (
+    NODE,
+    OVERLAP,
+    STRETCH,
+    emit_token,
+    new_article_scratch,
+    new_merge_pieces,
+    prepare_text,
+)
 from numba_nlp.reference.articles import bpe_linked_list, bpe_naive, bpe_presplit, bpe_search_tree
 from numba_nlp.reference.articles import merge_pieces as pieces_twin
-from numba_nlp.reference.articles.bpe_search_tree import SymbolTree, height_of, merge_by_tree
+from numba_nlp.reference.articles.bpe_search_tree import SymbolTree, height_of
 from numba_nlp.reference.articles.merge_pieces import Symbol
 
 ALGORITHMS = {
@@ -149,61 +164,66 @@ def test_prepare_text(text):
     assert [len(prepared[:i].encode()) for i in range(n + 1)] == scratch.starts[: n + 1].tolist()
 
 
-def heights_hold(root, lefts, rights, heights) -> int:
+def heights_hold(nodes, root) -> int:
     """Check the heights of a tree and their balance; gives the height."""
     if root < 0:
         return 0
-    left, right = (heights_hold(side[root], lefts, rights, heights) for side in (lefts, rights))
+    left, right = (heights_hold(nodes, nodes[root, side]) for side in (LEFT, RIGHT))
     assert abs(left - right) <= 1
-    assert heights[root] == 1 + max(left, right)
-    return int(heights[root])
+    assert nodes[root, HEIGHT] == 1 + max(left, right)
+    return int(nodes[root, HEIGHT])
 
 
-def in_order(root, lefts, rights, keys) -> list[int]:
+def in_order(nodes, root) -> list[tuple[int, int]]:
     if root < 0:
         return []
-    return [*in_order(lefts[root], lefts, rights, keys), int(keys[root]), *in_order(rights[root], lefts, rights, keys)]
+    here = (int(nodes[root, START]), int(nodes[root, END]))
+    return [*in_order(nodes, nodes[root, LEFT]), here, *in_order(nodes, nodes[root, RIGHT])]
+
+
+@kernel
+def _around(nodes, root, start):
+    return find_node(nodes, root, start), node_before(nodes, root, start), node_after(nodes, root, start)
 
 
 @given(n=st.integers(0, 60), order=st.randoms(use_true_random=False))
 def test_search_tree(n, order):
-    keys = np.arange(0, 3 * n, 3, dtype=np.int32)
-    values = keys + 1
-    lefts, rights, heights = (np.zeros(n, np.int32) for _ in range(3))
-    path = np.zeros(64, np.int32)
-    root = build_tree(n, lefts, rights, heights, path)
+    flat, path = np.zeros(NODE * n, np.int32), np.zeros(64, np.int32)
+    root = build_tree(5, n, flat, path)
+    nodes = flat.reshape(n, NODE)
     twin = SymbolTree()
-    left = list(range(0, 3 * n, 3))
-    for key in left:
-        twin.insert(Symbol(key, key + 1))
+    left = [Symbol(start, start + 1) for start in range(5, 5 + n)]
+    for symbol in left:
+        twin.insert(symbol)
     order.shuffle(gone := list(left))
-    for key in [*gone, None]:
-        assert in_order(root, lefts, rights, keys) == left == [symbol.start for symbol in twin]
+    for symbol in [*gone, None]:
+        assert in_order(nodes, root) == left == list(twin)
         bound = 2 * math.log2(len(left)) + 2 if left else 0
-        assert heights_hold(root, lefts, rights, heights) <= bound
+        assert heights_hold(nodes, root) <= bound
         assert height_of(twin.root) <= bound
-        if key is None:
+        if symbol is None:
             break
-        node = find_node(root, key, keys, lefts, rights)
-        assert keys[node] == key
-        assert values[node] == key + 1
-        assert find_node(root, key + 1, keys, lefts, rights) == -1
-        place = left.index(key)
-        after, before = node_after(root, key, keys, lefts, rights), node_before(root, key, keys, lefts, rights)
-        assert (keys[after] if after >= 0 else None) == (left[place + 1] if place + 1 < len(left) else None)
-        assert (keys[before] if before >= 0 else None) == (left[place - 1] if place else None)
-        assert (after := twin.after(Symbol(key, key + 1))) is None or after.start == left[place + 1]
-        assert (before := twin.before(Symbol(key, key + 1))) is None or before.start == left[place - 1]
-        root = remove_node(root, key, keys, values, lefts, rights, heights, path)
-        twin.remove(Symbol(key, key + 1))
-        left.remove(key)
+        place = left.index(symbol)
+        before = left[place - 1] if place else None
+        after = left[place + 1] if place + 1 < len(left) else None
+        found = [
+            tuple(nodes[node, : END + 1].tolist()) if node >= 0 else None for node in _around(flat, root, symbol[0])
+        ]
+        assert found == [symbol, before, after]
+        assert [twin.before(symbol), twin.after(symbol)] == [before, after]
+        assert symbol in twin
+        root = remove_node(flat, root, symbol.start, path)
+        twin.remove(symbol)
+        left.remove(symbol)
+        assert _around(flat, root, symbol.start)[0] == -1
+        assert symbol not in twin
 
 
 @pytest.mark.parametrize("text", ["a" * 300, "abc" * 90, "ab cd " * 40])
 def test_height_of_the_tree_while_merging(text):
     ranks = pieces_twin.new_merge_pieces(["aa", "aaaa", "ab", "abc", "\u2581c", "d\u2581", "aaa"])
     n_trees = 0
-    for tree in merge_by_tree(ranks, pieces_twin.prepare_text(text)):
+    for tree in bpe_search_tree.merge_by_tree(ranks, pieces_twin.prepare_text(text)):
         n = sum(1 for _ in tree)
         assert height_of(tree.root) <= 2 * math.log2(n) + 2
         n_trees += 1
@@ -224,9 +244,9 @@ def fitted_exponent(name: str, sizes: list[int]) -> float:
         ids, starts, ends = np.zeros(size + 1, np.int32), np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
         best = math.inf
         for _ in range(3):
-            begun = time.perf_counter()
+            begun = time.process_time()
             n = ALGORITHMS[name][0](pieces, data, 0, size, scratch, ids, starts, ends)
-            best = min(best, time.perf_counter() - begun)
+            best = min(best, time.process_time() - begun)
         assert 0 < n <= size
         times.append(best)
     return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
@@ -234,12 +254,48 @@ def fitted_exponent(name: str, sizes: list[int]) -> float:
 
 @pytest.mark.slow
 def test_growth_of_the_naive_algorithm():
-    assert fitted_exponent("naive", [1000, 2000, 4000, 8000]) >= 1.8
+    assert fitted_exponent("naive", [2000, 4000, 8000]) >= 1.8
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["priority_queue_bst", "priority_queue_linked_list"])
 def test_growth_of_the_others(name):
-    exponent = fitted_exponent(name, [1 << 14, 1 << 16, 1 << 18, 1 << 20])
-    # 1.15 on a quiet machine, measured in the benchmark report; a shared one adds noise
-    assert exponent <= 1.35
+    assert fitted_exponent(name, [1 << 14, 1 << 16, 1 << 18, 1 << 20]) <= 1.15
+
+
+@pytest.mark.parametrize("name", EXACT[1:])
+@pytest.mark.parametrize("seed", range(6))
+def test_texts_longer_than_a_stretch(name, seed):
+    """One stretch after the other gives what all at once gives."""
+    rng = random.Random(seed)
+    pieces = table(random_pieces(seed))
+    n = rng.choice((STRETCH - 1, STRETCH, STRETCH + 1, 2 * STRETCH))
+    text = "".join(rng.choices(CHARACTERS, k=n)) if seed % 2 else ("".join(rng.choices(CHARACTERS, k=5)) * n)[:n]
+    assert run(name, pieces, text) == at_once(pieces, text)
+
+
+@pytest.mark.parametrize("name", EXACT[1:])
+def test_a_symbol_longer_than_the_overlap_takes_the_whole_text_at_once(name):
+    pieces = table(["<unk>", "a", *("a" * 2**k for k in range(1, 12))])
+    assert OVERLAP < 2**11
+    text = "a" * (STRETCH + 3 * OVERLAP + 5)
+    assert run(name, pieces, text) == at_once(pieces, text)
+
+
+def at_once(pieces, text: str):
+    content = text.encode()
+    data, scratch = np.frombuffer(content, np.uint8), new_article_scratch(len(content))
+    n = prepare_text(data, 0, data.size, scratch.text, scratch.origins, scratch.starts)
+    merge_by_list(pieces, scratch, 0, n)
+    by_list = scratch.ends[:n].copy()
+    merge_by_tree(pieces, scratch, 0, n)
+    room = len(content) + 1
+    ids, starts, ends = np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(room, np.int64)
+    place = out = 0
+    while place < n:
+        assert scratch.ends[place] == by_list[place]
+        after = int(by_list[place])
+        first, last = int(scratch.starts[place]), int(scratch.starts[after])
+        out = emit_token(pieces, scratch.text, scratch.origins, first, last, ids, starts, ends, out)
+        place = after
+    return list(zip(ids[:out].tolist(), starts[:out].tolist(), ends[:out].tolist(), strict=True))

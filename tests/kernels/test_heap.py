@@ -28,17 +28,3 @@ def test_keys_come_out_in_order(steps):
             size = heap.pop_key(keys, size)
             assert smallest == twin.pop_key(expected)
         assert size == len(expected)
-
-
-@given(steps=st.lists(st.one_of(st.none(), st.integers(0, 2**64 - 1)), unique=True, max_size=60))
-def test_values_stay_with_their_keys(steps):
-    keys, values = np.zeros(len(steps) + 1, np.uint64), np.zeros(len(steps) + 1, np.uint64)
-    size, expected = 0, []
-    for key in [*steps, *(None for _ in steps)]:
-        if key is not None:
-            size = heap.push_entry(keys, values, size, np.uint64(key), np.uint64(key ^ 77))
-            twin.push_entry(expected, key, key ^ 77)
-        elif size:
-            smallest = (int(keys[0]), int(values[0]))
-            size = heap.pop_entry(keys, values, size)
-            assert smallest == twin.pop_entry(expected)

@@ -1,8 +1,9 @@
 """The article's third algorithm: a priority queue of pairs, and the symbols in a balanced search tree. O(n log n).
 
-The tree is an AVL tree (Adelson-Velsky, Landis 1962) in flat arrays, ordered by where symbols start. A pair in the
-queue names its two symbols by their bytes; when its turn comes it is merged if the tree still holds both. The left
-symbol then grows in place, which keeps its place in the order, and the right one is removed.
+The tree is an AVL tree (Adelson-Velsky, Landis 1962) in a flat array, ordered by where symbols start. A pair in the
+queue is its rank and where it starts; it is merged if the tree still holds a symbol there and, after it, one with which
+it has the length of the piece (in the article: if the tree holds both symbols). The left symbol then grows in place,
+which keeps its place in the order, and the right one is removed.
 
 Twin: ``numba_nlp.reference.articles.bpe_search_tree``.
 """
@@ -12,22 +13,33 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
-from numba_nlp.kernels.articles.merge_pieces import emit_token, is_too_short, piece_rank, prepare_text
-from numba_nlp.kernels.tables.heap import heap_key, pop_entry, push_entry
+from numba_nlp.kernels.articles.merge_pieces import (
+    NODE,
+    STRETCH,
+    has_length,
+    is_too_short,
+    keep_tokens,
+    piece_rank,
+    prepare_text,
+)
+from numba_nlp.kernels.tables.heap import heap_key, pop_key, push_key
 
+#: Numbers of a node: first character, character after the last, children or -1, height of the tree below (leaf: 1).
+START, END, LEFT, RIGHT, HEIGHT = 0, 1, 2, 3, 4
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
 
 
 @kernel
-def build_tree(n, lefts, rights, heights, path):
-    """Link nodes 0 to ``n - 1``, in order, to a balanced tree.
+def build_tree(start, n, nodes, path):
+    """Make a balanced tree of characters.
 
     Parameters
     ----------
-    n : int64
-    lefts, rights, heights : int32[n] each
-        Written: children of each node, -1 for none, and the height of the tree below, 1 for a leaf.
+    start, n : int64
+        The first of them, and their number.
+    nodes : int32[NODE * n]
+        Written: node ``i`` is character ``start + i``.
     path : int32[64]
         Scratch.
 
@@ -36,21 +48,24 @@ def build_tree(n, lefts, rights, heights, path):
     int64
         The root, -1 when there is no node.
     """
-    # each node is the middle one of a range; the ranges that are still to be split wait on a stack
     if n == 0:
         return np.int64(-1)
+    # each node is the middle one of a range; the ranges that are still to be split wait on a stack
     path[0], path[1] = 0, n
     depth = np.int64(2)
     while depth > 0:
         first, last = np.int64(path[depth - 2]), np.int64(path[depth - 1])
         depth -= 2
         middle = (first + last) >> 1
-        lefts[middle] = (first + middle) >> 1 if first < middle else -1
-        rights[middle] = (middle + 1 + last) >> 1 if middle + 1 < last else -1
+        place = NODE * middle
+        nodes[place + START] = start + middle
+        nodes[place + END] = start + middle + 1
+        nodes[place + LEFT] = (first + middle) >> 1 if first < middle else -1
+        nodes[place + RIGHT] = (middle + 1 + last) >> 1 if middle + 1 < last else -1
         height = 0
         while (last - first) >> height != 0:
             height += 1
-        heights[middle] = height
+        nodes[place + HEIGHT] = height
         if middle + 1 < last:
             path[depth], path[depth + 1] = middle + 1, last
             depth += 2
@@ -60,122 +75,114 @@ def build_tree(n, lefts, rights, heights, path):
     return np.int64(n >> 1)
 
 
-@kernel
-def find_node(root, key, keys, lefts, rights):
-    """Node with a key, or -1.
+@inlined
+def find_node(nodes, root, start):
+    """Node of the symbol that starts at a place, or -1.
 
     Parameters
     ----------
-    root, key : int64
-    keys, lefts, rights : int32[n] each
-        Keys and children of the nodes.
+    nodes : int32[NODE * n]
+    root, start : int64
 
     Returns
     -------
     int64
     """
     node = np.int64(root)
-    while node >= 0 and keys[node] != key:
-        node = np.int64(lefts[node] if key < keys[node] else rights[node])
+    while node >= 0 and nodes[NODE * node + START] != start:
+        node = np.int64(nodes[NODE * node + (LEFT if start < nodes[NODE * node + START] else RIGHT)])
     return node
 
 
-@kernel
-def node_after(root, key, keys, lefts, rights):
-    """Node with the smallest key above ``key``, or -1; arguments as of :func:`find_node`."""
+@inlined
+def node_after(nodes, root, start):
+    """Node of the first symbol that starts after a place, or -1; arguments as of :func:`find_node`."""
     found = np.int64(-1)
     node = np.int64(root)
     while node >= 0:
-        if keys[node] > key:
+        if nodes[NODE * node + START] > start:
             found = node
-            node = np.int64(lefts[node])
+            node = np.int64(nodes[NODE * node + LEFT])
         else:
-            node = np.int64(rights[node])
+            node = np.int64(nodes[NODE * node + RIGHT])
     return found
 
 
-@kernel
-def node_before(root, key, keys, lefts, rights):
-    """Node with the largest key below ``key``, or -1; arguments as of :func:`find_node`."""
+@inlined
+def node_before(nodes, root, start):
+    """Node of the last symbol that starts before a place, or -1; arguments as of :func:`find_node`."""
     found = np.int64(-1)
     node = np.int64(root)
     while node >= 0:
-        if keys[node] < key:
+        if nodes[NODE * node + START] < start:
             found = node
-            node = np.int64(rights[node])
+            node = np.int64(nodes[NODE * node + RIGHT])
         else:
-            node = np.int64(lefts[node])
+            node = np.int64(nodes[NODE * node + LEFT])
     return found
 
 
-@kernel
-def _height(node, heights):
-    return np.int64(heights[node]) if node >= 0 else np.int64(0)
+@inlined
+def _height(nodes, node):
+    return np.int64(nodes[NODE * node + HEIGHT]) if node >= 0 else np.int64(0)
+
+
+@inlined
+def _update_height(nodes, node):
+    left, right = np.int64(nodes[NODE * node + LEFT]), np.int64(nodes[NODE * node + RIGHT])
+    nodes[NODE * node + HEIGHT] = 1 + max(_height(nodes, left), _height(nodes, right))
 
 
 @kernel
-def _update_height(node, lefts, rights, heights):
-    heights[node] = 1 + max(_height(lefts[node], heights), _height(rights[node], heights))
+def _rotate(nodes, node, side):
+    """Let the child on one side take the place of its parent; gives the child."""
+    other = LEFT + RIGHT - side
+    top = np.int64(nodes[NODE * node + side])
+    nodes[NODE * node + side] = nodes[NODE * top + other]
+    nodes[NODE * top + other] = node
+    _update_height(nodes, node)
+    _update_height(nodes, top)
+    return top
 
 
-@kernel
-def _rotate_right(node, lefts, rights, heights):
-    top = lefts[node]
-    lefts[node] = rights[top]
-    rights[top] = node
-    _update_height(node, lefts, rights, heights)
-    _update_height(top, lefts, rights, heights)
-    return np.int64(top)
-
-
-@kernel
-def _rotate_left(node, lefts, rights, heights):
-    top = rights[node]
-    rights[node] = lefts[top]
-    lefts[top] = node
-    _update_height(node, lefts, rights, heights)
-    _update_height(top, lefts, rights, heights)
-    return np.int64(top)
-
-
-@kernel
-def rebalance(node, lefts, rights, heights):
+@inlined
+def rebalance(nodes, node):
     """Make the heights below a node differ by one at most, which differ by two at most.
 
     Parameters
     ----------
-    node : int64
-    lefts, rights, heights : int32[n] each
+    nodes : int32[NODE * n]
         Changed.
+    node : int64
 
     Returns
     -------
     int64
         The node that stands in its place now.
     """
-    left, right = np.int64(lefts[node]), np.int64(rights[node])
-    balance = _height(left, heights) - _height(right, heights)
-    if balance > 1:
-        if _height(lefts[left], heights) < _height(rights[left], heights):
-            lefts[node] = _rotate_left(left, lefts, rights, heights)
-        return _rotate_right(node, lefts, rights, heights)
-    if balance < -1:
-        if _height(rights[right], heights) < _height(lefts[right], heights):
-            rights[node] = _rotate_right(right, lefts, rights, heights)
-        return _rotate_left(node, lefts, rights, heights)
-    _update_height(node, lefts, rights, heights)
-    return np.int64(node)
+    left, right = np.int64(nodes[NODE * node + LEFT]), np.int64(nodes[NODE * node + RIGHT])
+    balance = _height(nodes, left) - _height(nodes, right)
+    if -1 <= balance <= 1:
+        _update_height(nodes, node)
+        return np.int64(node)
+    side = LEFT if balance > 1 else RIGHT
+    child = left if balance > 1 else right
+    outer = np.int64(nodes[NODE * child + side])
+    inner = np.int64(nodes[NODE * child + LEFT + RIGHT - side])
+    if _height(nodes, outer) < _height(nodes, inner):
+        nodes[NODE * node + side] = _rotate(nodes, child, LEFT + RIGHT - side)
+    return _rotate(nodes, np.int64(node), side)
 
 
 @kernel
-def remove_node(root, key, keys, values, lefts, rights, heights, path):
-    """Remove the node with a key that the tree holds.
+def remove_node(nodes, root, start, path):
+    """Remove the node of the symbol that starts at a place, which the tree holds.
 
     Parameters
     ----------
-    root, key : int64
-    keys, values, lefts, rights, heights : int32[n] each
-        Keys, values, children and heights of the nodes; changed.
+    nodes : int32[NODE * n]
+        Changed.
+    root, start : int64
     path : int32[64]
         Scratch.
 
@@ -186,47 +193,95 @@ def remove_node(root, key, keys, values, lefts, rights, heights, path):
     """
     node = np.int64(root)
     depth = 0
-    while keys[node] != key:
+    while nodes[NODE * node + START] != start:
         path[depth] = node
         depth += 1
-        node = np.int64(lefts[node] if key < keys[node] else rights[node])
-    if lefts[node] >= 0 and rights[node] >= 0:
+        node = np.int64(nodes[NODE * node + (LEFT if start < nodes[NODE * node + START] else RIGHT)])
+    if nodes[NODE * node + LEFT] >= 0 and nodes[NODE * node + RIGHT] >= 0:
         # the next node has no left child: it gives its content and goes
         path[depth] = node
         depth += 1
-        gone = np.int64(rights[node])
-        while lefts[gone] >= 0:
+        gone = np.int64(nodes[NODE * node + RIGHT])
+        while nodes[NODE * gone + LEFT] >= 0:
             path[depth] = gone
             depth += 1
-            gone = np.int64(lefts[gone])
-        keys[node] = keys[gone]
-        values[node] = values[gone]
+            gone = np.int64(nodes[NODE * gone + LEFT])
+        nodes[NODE * node + START] = nodes[NODE * gone + START]
+        nodes[NODE * node + END] = nodes[NODE * gone + END]
         node = gone
-    child = np.int64(lefts[node] if lefts[node] >= 0 else rights[node])
+    child = np.int64(nodes[NODE * node + LEFT])
+    if child < 0:
+        child = np.int64(nodes[NODE * node + RIGHT])
     while depth > 0:
         depth -= 1
         parent = np.int64(path[depth])
-        if lefts[parent] == node:
-            lefts[parent] = child
-        else:
-            rights[parent] = child
-        height = heights[parent]
+        nodes[NODE * parent + (LEFT if nodes[NODE * parent + LEFT] == node else RIGHT)] = child
+        height = nodes[NODE * parent + HEIGHT]
         node = parent
-        child = rebalance(parent, lefts, rights, heights)
-        if child == parent and heights[child] == height:
+        child = rebalance(nodes, parent)
+        if child == parent and nodes[NODE * child + HEIGHT] == height:
             # nothing changes above
             return np.int64(root)
     return child
 
 
 @inlined
-def _push_pair(pieces, scratch, start, middle, stop, size):
-    """Put a pair of symbols into the queue when it merges; returns the new size."""
-    rank = piece_rank(pieces, scratch.text, np.int64(start), np.int64(stop))
-    if rank < 0:
-        return size
-    value = np.uint64((np.int64(middle) << 32) | np.int64(stop))
-    return push_entry(scratch.heap, scratch.heap_values, size, heap_key(rank, start), value)
+def _push_pair(pieces, text, starts, left, end, heap, size):
+    """Put the pair of symbols in some characters into the queue when it merges; returns the new size."""
+    rank = piece_rank(pieces, text, np.int64(starts[left]), np.int64(starts[end]))
+    return push_key(heap, size, heap_key(rank, left)) if rank >= 0 else size
+
+
+@kernel
+def merge_by_tree(pieces, scratch, first, last):
+    """Merge some characters of the prepared text until nothing merges.
+
+    Parameters
+    ----------
+    pieces : MergePieces
+    scratch : ArticleScratch
+        ``text`` and ``starts`` are read. Of each symbol left ``ends`` is written at its first character.
+    first, last : int64
+        The characters, ``first < last``.
+
+    Returns
+    -------
+    int64
+        Root of the tree in ``scratch.nodes``.
+    """
+    text, starts, nodes, heap = scratch.text, scratch.starts, scratch.nodes, scratch.heap
+    root = build_tree(first, last - first, nodes, scratch.path)
+    size = np.int64(0)
+    for i in range(first, last - 1):
+        size = _push_pair(pieces, text, starts, np.int64(i), np.int64(i + 2), heap, size)
+    while size > 0:
+        start = np.int64(heap[0] & LOW)
+        rank = np.int64(heap[0] >> HALF)
+        size = pop_key(heap, size)
+        left = find_node(nodes, root, start)
+        if left < 0:
+            continue
+        middle = np.int64(nodes[NODE * left + END])
+        right = find_node(nodes, root, middle)
+        if right < 0:
+            continue
+        end = np.int64(nodes[NODE * right + END])
+        if not has_length(pieces, rank, np.int64(starts[end]) - np.int64(starts[start])):
+            continue
+        nodes[NODE * left + END] = end
+        root = remove_node(nodes, root, middle, scratch.path)
+        after = node_after(nodes, root, start)
+        if after >= 0:
+            size = _push_pair(pieces, text, starts, start, np.int64(nodes[NODE * after + END]), heap, size)
+        before = node_before(nodes, root, start)
+        if before >= 0:
+            size = _push_pair(pieces, text, starts, np.int64(nodes[NODE * before + START]), end, heap, size)
+    node = node_after(nodes, root, first - 1)
+    while node >= 0:
+        start = np.int64(nodes[NODE * node + START])
+        scratch.ends[start] = nodes[NODE * node + END]
+        node = node_after(nodes, root, start)
+    return root
 
 
 @kernel
@@ -234,43 +289,16 @@ def tokenize_priority_queue_bst(pieces, data, start, stop, scratch, ids, token_s
     """Tokens of a text; arguments and result as of :func:`numba_nlp.kernels.articles.bpe_naive.tokenize_naive`."""
     if is_too_short(scratch, start, stop):
         return start - stop
-    # nodes are ordered by where their symbol starts
-    keys, values, lefts, rights, heights = (
-        scratch.starts, scratch.ends, scratch.previous, scratch.following, scratch.sizes,
-    )  # fmt: skip
-    n = prepare_text(data, start, stop, scratch.text, scratch.origins, keys)
-    for i in range(n):
-        values[i] = keys[i + 1]
-    root = build_tree(n, lefts, rights, heights, scratch.path)
-    size = np.int64(0)
-    for i in range(n - 1):
-        size = _push_pair(pieces, scratch, keys[i], keys[i + 1], values[i + 1], size)
-    while size > 0:
-        first = np.int64(scratch.heap[0] & LOW)
-        value = scratch.heap_values[0]
-        size = pop_entry(scratch.heap, scratch.heap_values, size)
-        middle, last = np.int64(value >> HALF), np.int64(value & LOW)
-        left = find_node(root, first, keys, lefts, rights)
-        if left < 0 or values[left] != middle:
-            continue
-        right = find_node(root, middle, keys, lefts, rights)
-        if right < 0 or values[right] != last:
-            continue
-        values[left] = last
-        root = remove_node(root, middle, keys, values, lefts, rights, heights, scratch.path)
-        after = node_after(root, first, keys, lefts, rights)
-        if after >= 0:
-            size = _push_pair(pieces, scratch, first, keys[after], values[after], size)
-        before = node_before(root, first, keys, lefts, rights)
-        if before >= 0:
-            size = _push_pair(pieces, scratch, keys[before], first, last, size)
-    out = np.int64(0)
-    place = np.int64(-1)
-    node = node_after(root, place, keys, lefts, rights)
-    while node >= 0:
-        place = np.int64(keys[node])
-        out = emit_token(
-            pieces, scratch.text, scratch.origins, place, np.int64(values[node]), ids, token_starts, token_ends, out
+    n = prepare_text(data, start, stop, scratch.text, scratch.origins, scratch.starts)
+    stretch = np.int64(STRETCH)
+    first, expected, out = np.int64(0), np.int64(-1), np.int64(0)
+    while True:
+        last = min(first + stretch, n)
+        merge_by_tree(pieces, scratch, first, last)
+        out, first, expected = keep_tokens(
+            pieces, scratch, first, last, n, expected, ids, token_starts, token_ends, out
         )
-        node = node_after(root, place, keys, lefts, rights)
-    return out
+        if first == n:
+            return out
+        if first < 0:
+            stretch, first, out = n, np.int64(0), np.int64(0)

@@ -26,6 +26,10 @@ from numba_nlp.kernels.words import ALL_ONES, multiply, peek, raw_load64, shift_
 MARGIN = 16
 #: Slot of the look-up table: the id plus one in the lower bits, above them bits of the hash; 0 is empty.
 NUMBER_BITS = 20
+#: Numbers of a node of the tree, side by side, as they are read together.
+NODE = 8
+#: Characters that are merged at once of a longer text; those at the end that are merged again with what follows.
+STRETCH, OVERLAP = 8192, 512
 #: U+2581
 SPACE = "\u2581".encode()
 FIRST, SECOND, THIRD = np.uint8(SPACE[0]), np.uint8(SPACE[1]), np.uint8(SPACE[2])
@@ -45,14 +49,12 @@ class ArticleScratch(NamedTuple):
 
     text: Any  # uint8[3 * capacity + 3 + MARGIN]: the prepared text
     origins: Any  # int32[3 * capacity + 4]: place in the original text that each prepared byte, and the end, comes from
-    starts: Any  # int32[capacity + 2]: where each symbol starts in the prepared text; then its end
-    ends: Any  # int32[capacity + 2]
-    previous: Any  # int32[capacity + 2]: list links; left children of the tree
-    following: Any  # int32[capacity + 2]: list links; right children of the tree
-    sizes: Any  # int32[capacity + 2]: characters of a symbol in the list, heights in the tree
+    starts: Any  # int32[capacity + 2]: where each symbol starts in the prepared text, and the last one ends
+    ends: Any  # int32[capacity + 2]: by a symbol's first character, the character after it; or the starts of one word
+    previous: Any  # int32[capacity + 2]: by a symbol's first character, that of the symbol before
+    nodes: Any  # int32[NODE * (capacity + 2)]: of the tree
     path: Any  # int32[64]: from the root of the tree to a node
-    heap: Any  # uint64[3 * capacity + 3]
-    heap_values: Any  # uint64[3 * capacity + 3]
+    heap: Any  # uint64[3 * capacity + 6]
 
 
 def new_merge_pieces(pieces: Sequence[bytes], unknown: int) -> MergePieces:
@@ -98,11 +100,9 @@ def new_article_scratch(capacity: int) -> ArticleScratch:
         starts=np.zeros(symbols, np.int32),
         ends=np.zeros(symbols, np.int32),
         previous=np.zeros(symbols, np.int32),
-        following=np.zeros(symbols, np.int32),
-        sizes=np.zeros(symbols, np.int32),
+        nodes=np.zeros(NODE * symbols, np.int32),
         path=np.zeros(64, np.int32),
         heap=np.zeros(3 * symbols, np.uint64),
-        heap_values=np.zeros(3 * symbols, np.uint64),
     )
 
 
@@ -260,6 +260,22 @@ def piece_rank(pieces, text, start, stop):
     return (np.int64(peek(pieces.slots, slot)) & ((1 << NUMBER_BITS) - 1)) - 1
 
 
+@inlined
+def has_length(pieces, rank, n):
+    """Whether a piece has ``n`` bytes: whether two neighbours of so many bytes are those that it was queued for.
+
+    Parameters
+    ----------
+    pieces : MergePieces
+    rank, n : int64
+
+    Returns
+    -------
+    bool
+    """
+    return peek(pieces.piece_offsets, rank + 1) - peek(pieces.piece_offsets, rank) == n
+
+
 @kernel
 def is_too_short(scratch, start, stop):
     """Whether a text does not fit into the scratch.
@@ -301,3 +317,48 @@ def emit_token(pieces, text, origins, start, stop, ids, token_starts, token_ends
     token_starts[out] = origins[start]
     token_ends[out] = origins[stop]
     return out + 1
+
+
+@inlined
+def keep_tokens(pieces, scratch, first, last, n, expected, ids, token_starts, token_ends, out):
+    """Write the tokens of a stretch that stand whatever follows.
+
+    The two algorithms with a queue jump about in their memory, so they take a long text one stretch after the other,
+    which stays in the cache. Why that gives the tokens of the whole text is told in
+    :mod:`numba_nlp.kernels.segment.merge_long`.
+
+    Parameters
+    ----------
+    pieces : MergePieces
+    scratch : ArticleScratch
+        ``ends`` has the result of the stretch.
+    first, last, n : int64
+        Characters of the stretch, and of all.
+    expected : int64
+        Character after the first symbol in the result of the stretch before, or -1.
+    ids, token_starts, token_ends : int32[k], int64[k], int64[k]
+        Written from ``out`` on.
+    out : int64
+
+    Returns
+    -------
+    out, place, expected : int64, int64, int64
+        Place after the last token. The character to go on from, ``n`` at the end, -1 when the stretch tells nothing
+        and the whole text must be merged at once. The character after the symbol there.
+    """
+    starts, ends = scratch.starts, scratch.ends
+    keep = last if last == n else last - OVERLAP
+    place = first
+    if expected < 0 or ends[first] == expected:
+        while place < keep:
+            after = np.int64(ends[place])
+            out = emit_token(
+                pieces, scratch.text, scratch.origins, np.int64(starts[place]), np.int64(starts[after]), ids,
+                token_starts, token_ends, out,
+            )  # fmt: skip
+            place = after
+    if place >= n:
+        return out, n, np.int64(-1)
+    if first < place < last:
+        return out, place, np.int64(ends[place])
+    return out, np.int64(-1), np.int64(-1)

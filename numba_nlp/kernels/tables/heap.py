@@ -1,6 +1,7 @@
-"""A binary min-heap of uint64 keys in a flat array (Williams, "Algorithm 232: Heapsort", CACM 7, 1964).
+"""A min-heap of uint64 keys in a flat array, four children a node (Johnson, "Priority queues with update", 1975).
 
-What is waiting, and what it waits with, goes into one number: the more significant bits decide first.
+What is waiting, and what it waits with, goes into one number: the more significant bits decide first. Four children
+stand side by side, so that a large heap is half as deep in cache lines as a binary one.
 
 Twin: ``numba_nlp.reference.tables.heap``.
 """
@@ -11,7 +12,7 @@ import numpy as np
 
 from numba_nlp._jit import kernel
 
-__all__ = ["heap_key", "pop_entry", "pop_key", "push_entry", "push_key"]
+__all__ = ["heap_key", "pop_key", "push_key"]
 
 
 @kernel
@@ -48,7 +49,7 @@ def push_key(heap, size, key):
     """
     i = size
     while i > 0:
-        parent = (i - 1) >> 1
+        parent = (i - 1) >> 2
         if heap[parent] <= key:
             break
         heap[i] = heap[parent]
@@ -76,77 +77,16 @@ def pop_key(heap, size):
     key = heap[size]
     i = 0
     while True:
-        child = 2 * i + 1
-        if child >= size:
+        first = 4 * i + 1
+        if first >= size:
             break
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
+        child = first
+        for other in range(first + 1, min(first + 4, size)):
+            if heap[other] < heap[child]:
+                child = other
         if heap[child] >= key:
             break
         heap[i] = heap[child]
         i = child
     heap[i] = key
-    return size
-
-
-@kernel
-def push_entry(heap, values, size, key, value):
-    """Add a key that brings a value with it.
-
-    Parameters
-    ----------
-    heap, values : uint64[> size] each
-    size : int64
-        Keys in the heap.
-    key, value : uint64
-
-    Returns
-    -------
-    int64
-        The new size.
-    """
-    i = size
-    while i > 0:
-        parent = (i - 1) >> 1
-        if heap[parent] <= key:
-            break
-        heap[i] = heap[parent]
-        values[i] = values[parent]
-        i = parent
-    heap[i] = key
-    values[i] = value
-    return size + 1
-
-
-@kernel
-def pop_entry(heap, values, size):
-    """Remove the smallest key and its value, which are ``heap[0]`` and ``values[0]`` before the call.
-
-    Parameters
-    ----------
-    heap, values : uint64[size] each
-    size : int64
-        Keys in the heap, at least one.
-
-    Returns
-    -------
-    int64
-        The new size.
-    """
-    size -= 1
-    key, value = heap[size], values[size]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            break
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= key:
-            break
-        heap[i] = heap[child]
-        values[i] = values[child]
-        i = child
-    heap[i] = key
-    values[i] = value
     return size

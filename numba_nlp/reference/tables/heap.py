@@ -18,13 +18,3 @@ def push_key(keys: list[int], key: int) -> None:
 def pop_key(keys: list[int]) -> int:
     """Remove the smallest key of a sorted list and give it."""
     return keys.pop(0)
-
-
-def push_entry(entries: list[tuple[int, int]], key: int, value: int) -> None:
-    """Add a key that brings a value with it."""
-    insort(entries, (key, value))
-
-
-def pop_entry(entries: list[tuple[int, int]]) -> tuple[int, int]:
-    """Remove the smallest key with its value and give them."""
-    return entries.pop(0)
