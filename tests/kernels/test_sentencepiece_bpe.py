@@ -132,6 +132,35 @@ def test_long_chunks(seed, n):
         assert list(zip(ids[:last].tolist(), ends[:last].tolist(), strict=True)) == expected
 
 
+def long_chunk(tables, text, scratch):
+    data = np.frombuffer(text.encode(), np.uint8)
+    ids, ends = np.full(data.size, -7, np.int32), np.zeros(data.size, np.int64)
+    last = segment_long(tables, data, 0, data.size, -1, scratch, ids, ends, 0)
+    return last if last < 0 else ids[:last].tolist()
+
+
+def test_too_short_lists_say_how_long_they_must_be():
+    model = model_of([("a", -1.0, 0), ("aa", -2.0, 0)])
+    assert long_chunk(model.tables(), "a" * 100, new_scratch(99)) == -101
+    assert long_chunk(model.tables(), "a" * 101, new_scratch(101)) == [4] * 50 + [3]
+
+
+@pytest.mark.slow
+def test_a_piece_longer_than_the_overlap_takes_the_whole_chunk_at_once():
+    model = model_of([("a" * 2**k, -float(k), 0) for k in range(12)])
+    n = STRETCH + 3 * OVERLAP + 5
+    assert long_chunk(model.tables(), "a" * n, new_scratch()) == -(n + 1)
+    number = model.pieces.index
+    expected = [number("a" * 2048)] * 2 + [number("a" * size) for size in (1024, 512, 4, 1)]
+    assert long_chunk(model.tables(), "a" * n, new_scratch(n + 1)) == expected
+
+
+def test_a_prefix_before_a_long_chunk():
+    model = model_of([("\u2581", -1.0, 0), ("a", -1.0, 0), ("aa", -2.0, 0), ("\u2581aa", -3.0, 0)])
+    tables = model.tables(escape_whitespaces=True, add_dummy_prefix=True)
+    assert tokens(tables, "a" * 101, raw=True) == twin.segment_raw("a" * 101, model.texts, 0, None, True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_chunks_longer_than_a_stretch(seed):

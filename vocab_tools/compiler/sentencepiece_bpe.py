@@ -36,6 +36,7 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_memory import (
 from numba_nlp.kernels.tables.hashing import EMPTY
 from numba_nlp.kernels.tables.merge_table import NO_SYMBOL, new_merge_table
 from vocab_tools.compiler.bridge import bridge_of
+from vocab_tools.compiler.double_array import build_double_array
 
 __all__ = ["ESCAPED_SPACE", "build_listed_arrays", "build_scored_arrays", "tables_of"]
 
@@ -250,7 +251,7 @@ def _check_pieces(
 
 
 def _check_nesting(user: Iterable[str]) -> None:
-    symbols = set(user)
+    symbols = dict.fromkeys(user)
     for symbol in symbols:
         nested = sum(symbol[:n] in symbols for n in range(1, len(symbol) + 1))
         if nested > MAX_NESTED_SYMBOLS:
@@ -383,7 +384,7 @@ def _build(
             ESCAPED_SPACE if escaped else None,
             np.flatnonzero(symbol_ids[blocks[:128]] == UNKNOWN) if policy == UNKNOWN_FUSED else (),
         ),
-        **_user_trie(list(user), user_first),
+        "user_units": _user_units(user, user_first),
         "flags": flags,
     }
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -445,21 +446,8 @@ def _character_table(
     return index, blocks.reshape(-1)
 
 
-def _user_trie(user: Sequence[str], first_symbol: int) -> dict[str, NDArray[Any]]:
-    """Byte trie of user-defined symbols in breadth-first order; node 0 is the root."""
+def _user_units(user: Iterable[str], first_symbol: int) -> NDArray[np.uint32]:
+    """Double array from user-defined symbols to the numbers that follow each other from ``first_symbol`` on."""
     symbols = {text.encode(): first_symbol + number for number, text in enumerate(user)}
-    prefixes = {b""} | {text[:n] for text in symbols for n in range(1, len(text) + 1)}
-    ordered = sorted(prefixes, key=lambda prefix: (len(prefix), prefix))
-    numbers = {prefix: number for number, prefix in enumerate(ordered)}
-    children = np.zeros(len(ordered) + 1, np.int32)
-    first = np.full(256 if user else 0, -1, np.int32)
-    for prefix in ordered[1:]:
-        children[numbers[prefix[:-1]] + 1] += 1
-        if len(prefix) == 1:
-            first[prefix[0]] = numbers[prefix]
-    return {
-        "user_first": first,
-        "user_children": np.cumsum(children, dtype=np.int32) + np.int32(1),
-        "user_bytes": np.array([prefix[-1] if prefix else 0 for prefix in ordered], np.uint8),
-        "user_symbols": np.array([symbols.get(prefix, -1) for prefix in ordered], np.int32),
-    }
+    keys = sorted(symbols)
+    return build_double_array(keys, [symbols[key] for key in keys]) if keys else np.zeros(0, np.uint32)

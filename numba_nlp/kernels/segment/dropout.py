@@ -25,11 +25,20 @@ from numba_nlp.kernels.segment.bridge import fill_spans_bridge
 from numba_nlp.kernels.segment.merge_list import rank_of, start_list
 from numba_nlp.kernels.segment.sentencepiece_bpe import emit_symbol, fill_symbols
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import BLOCK
-from numba_nlp.kernels.tables.counter_random import draw_uniform
 from numba_nlp.kernels.tables.heap import heap_key, pop_key, push_key
 from numba_nlp.kernels.tables.merge_table import find_merge_pair
+from numba_nlp.kernels.tables.random_bits import random_fraction
+from numba_nlp.kernels.words import add
 
 DROP_ONCE, DROP_EACH_STEP = 0, 1
+
+
+@kernel
+def _draw(state):
+    """The next random number in [0, 1)."""
+    drawn = random_fraction(state[0], state[1], state[2])
+    state[2] = add(state[2], np.uint64(1))
+    return drawn
 
 
 @kernel
@@ -50,8 +59,9 @@ def join_with_dropout(
     probability : float64
     n : int64
         ``1 <= n < 2**31``.
-    state : uint64[2]
-        Stream of random numbers (:mod:`numba_nlp.kernels.tables.counter_random`), changed.
+    state : uint64[3]
+        Seed, stream (such as the number of the row) and how many random numbers were drawn, which is changed: the
+        arguments of :func:`numba_nlp.kernels.tables.random_bits.random_fraction`.
     symbols, following, previous, merges : int32[n] each
         The list, as :func:`numba_nlp.kernels.segment.merge_list.start_list` fills it; changed.
     heap, dropped : uint64[3 * n] each
@@ -84,7 +94,7 @@ def join_with_dropout(
         if n_dropped > 0 and dropped[n_dropped - 1] == key:
             # the same pair: its first entry was of an earlier one
             continue
-        if probability > 0.0 and draw_uniform(state) < probability:
+        if probability > 0.0 and _draw(state) < probability:
             if rule == DROP_ONCE:
                 merges[i] = -1
             else:
@@ -129,7 +139,7 @@ def segment_with_dropout(tables, text, start, stop, rule, probability, state, sc
         Valid UTF-8.
     start, stop : int64
         The row.
-    rule, probability, state : int64, float64, uint64[2]
+    rule, probability, state : int64, float64, uint64[3]
         As of :func:`join_with_dropout`.
     scratch : SentencePieceBpeScratch
     dropped : uint64[3 * capacity]
@@ -196,7 +206,7 @@ def merge_piece_with_dropout(tables, data, start, n, rule, probability, state, s
     data : uint8[m]
     start, n : int64
         The pre-token, ``n >= 1``.
-    rule, probability, state : int64, float64, uint64[2]
+    rule, probability, state : int64, float64, uint64[3]
         As of :func:`join_with_dropout`.
     scratch : Scratch
     heap, dropped : uint64[3 * capacity] each

@@ -39,49 +39,13 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_memory import (
     UNKNOWN_POLICY,
     UNUSED,
 )
+from numba_nlp.kernels.tables.double_array import ROOT, longest_prefix, step
 from numba_nlp.kernels.tables.hashing import table_bits
 from numba_nlp.kernels.tables.merge_table import NO_SYMBOL, guess_merge, number_bits
 from numba_nlp.kernels.words import ALL_ONES, peek, poke, shift_right, trailing_zeros, unlikely
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-
-
-@kernel
-def match_user_symbol(tables, text, position, stop):
-    """The longest user-defined symbol at a place.
-
-    Parameters
-    ----------
-    tables : SentencePieceBpeTables
-        With user-defined symbols.
-    text : uint8[n]
-    position, stop : int64
-        ``position < stop``; nothing is read from ``stop`` on.
-
-    Returns
-    -------
-    symbol, position : int64, int64
-        The symbol and the place after it, or -1 and ``position``.
-    """
-    symbol = np.int64(-1)
-    end = position
-    node = np.int64(tables.user_first[text[position]])
-    place = position + 1
-    while node >= 0:
-        if tables.user_symbols[node] >= 0:
-            symbol = np.int64(tables.user_symbols[node])
-            end = place
-        if place >= stop:
-            break
-        byte = text[place]
-        child = np.int64(tables.user_children[node])
-        last = np.int64(tables.user_children[node + 1])
-        while child < last and tables.user_bytes[child] != byte:
-            child += 1
-        node = child if child < last else np.int64(-1)
-        place += 1
-    return symbol, end
 
 
 @inlined
@@ -110,16 +74,16 @@ def fill_symbols(tables, text, position, stop, limit, symbols, starts, n):
         Symbols there are now, and the place after the last one.
     """
     character_index, character_symbols = tables.character_index, tables.character_symbols
-    has_user_symbols = tables.user_first.size != 0
+    user_units = tables.user_units
     while position < stop and n < limit:
         poke(starts, n, position)
         byte = np.int64(peek(text, position))
-        if has_user_symbols and tables.user_first[byte] >= 0:
-            symbol, end = match_user_symbol(tables, text, position, stop)
-            if symbol >= 0:
+        if user_units.size != 0 and step(user_units, ROOT, byte) >= 0:
+            length, symbol = longest_prefix(user_units, text, position, stop)
+            if length > 0:
                 poke(symbols, n, np.int32(symbol))
                 n += 1
-                position = end
+                position += length
                 continue
         if byte < 0x80:
             poke(symbols, n, peek(character_symbols, byte))

@@ -37,10 +37,7 @@ class SentencePieceBpeTables(NamedTuple):
     unused_parts: Any  # int32[2 * P]: symbol, number of characters
     byte_ids: Any  # int32[256]
     bridge: Any  # uint64[1024]
-    user_first: Any  # int32[256], or int32[0] when there are no user-defined symbols
-    user_children: Any  # int32[N + 1]
-    user_bytes: Any  # uint8[N]
-    user_symbols: Any  # int32[N]
+    user_units: Any  # uint32[n]: double array of user-defined symbols; empty when there are none
     flags: Any  # int64[N_FLAGS]
 
 

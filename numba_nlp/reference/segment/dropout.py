@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from numba_nlp.reference.tables.counter_random import Stream
+from numba_nlp.reference.tables.random_bits import random_fraction
 
 DROP_ONCE, DROP_EACH_STEP = 0, 1
+
+
+class Stream:
+    """Random numbers of a seed and a stream, one after the other."""
+
+    def __init__(self, seed: int, stream: int) -> None:
+        self.seed, self.stream, self.drawn = seed, stream, 0
+
+    def draw(self) -> float:
+        """The next random number in [0, 1)."""
+        self.drawn += 1
+        return random_fraction(self.seed, self.stream, self.drawn - 1)
 
 
 def join_with_dropout(
@@ -43,7 +55,7 @@ def join_with_dropout(
             if (left[0], right[0]) in merges and (left, right) not in dropped
         ]
         for _, place in sorted(candidates):
-            if probability <= 0 or random.draw_uniform() >= probability:
+            if probability <= 0 or random.draw() >= probability:
                 left, right = row[place : place + 2]
                 row[place : place + 2] = [(merges[left[0], right[0]][1], left[1])]
                 break
