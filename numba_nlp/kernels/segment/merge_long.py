@@ -31,6 +31,7 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
+from numba_nlp.kernels.segment.merge_list import join_by_heap
 from numba_nlp.kernels.tables.merge_table import find_merge_pair
 from numba_nlp.kernels.words import peek, poke, shift_left, trailing_zeros
 
@@ -246,76 +247,7 @@ def merge_heap(
         Number of symbols left, listed as in :func:`merge_buckets`.
     """
     _start_list(pair_merges, data, start, n, symbols, following, previous, merges)
-    size = 0
-    for i in range(n - 1):
-        if merges[i] >= 0:
-            size = _push(heap, size, _heap_key(np.int64(merges[i]), i))
-    left = n
-    while size > 0:
-        key = heap[0]
-        size = _pop(heap, size)
-        i = np.int64(key & np.uint64(0xFFFFFFFF))
-        merge = np.int64(key >> np.uint64(32))
-        if merges[i] != merge:
-            continue
-        symbol = merge_symbols[merge]
-        j = np.int64(following[i])
-        after = np.int64(following[j])
-        symbols[i] = symbol
-        merges[i] = -1
-        merges[j] = -1
-        following[i] = np.int32(after)
-        left -= 1
-        if after < n:
-            previous[after] = np.int32(i)
-            found = find_merge_pair(merge_table, merge_pairs, symbol, symbols[after])
-            merges[i] = np.int32(found)
-            if found >= 0:
-                size = _push(heap, size, _heap_key(found, i))
-        before = np.int64(previous[i])
-        if before >= 0:
-            found = find_merge_pair(merge_table, merge_pairs, symbols[before], symbol)
-            merges[before] = np.int32(found)
-            if found >= 0:
-                size = _push(heap, size, _heap_key(found, before))
-    return left
-
-
-@kernel
-def _heap_key(merge, position):
-    """Order of the heap: merge number, then position."""
-    return np.uint64((np.int64(merge) << 32) | np.int64(position))
-
-
-@kernel
-def _push(heap, size, key):
-    """Add a key to a binary min-heap; returns the new size."""
-    i = size
-    while i > 0:
-        parent = (i - 1) >> 1
-        if heap[parent] <= key:
-            break
-        heap[i] = heap[parent]
-        i = parent
-    heap[i] = key
-    return size + 1
-
-
-@kernel
-def _pop(heap, size):
-    """Remove the smallest key of a binary min-heap; returns the new size."""
-    size -= 1
-    key = heap[size]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            break
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= key:
-            break
-        heap[i] = heap[child]
-        i = child
-    heap[i] = key
-    return size
+    # merge numbers are the ranks
+    return join_by_heap(
+        merge_table, merge_pairs, merge_symbols, merge_symbols[:0], n, symbols, following, previous, merges, heap
+    )
