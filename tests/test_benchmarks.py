@@ -17,6 +17,7 @@ from asv_benchmarks.benchmarks import corpora
 from asv_benchmarks.render import render
 
 MODULES = sorted(info.name for info in pkgutil.iter_modules(benchmarks.__path__) if info.name.startswith("bench_"))
+REPOSITORY = Path(__file__).resolve().parent.parent
 SMALLEST = {
     "vocabulary": "gpt2",
     "corpus": "hamlet_lines",
@@ -150,3 +151,18 @@ def test_slices_hold_every_text_once_and_every_slice_is_held_out_in_turn() -> No
         assert len(warm) + len(unseen) == len(texts)
         seen += unseen
     assert sorted(seen, key=len) == list(texts)
+
+
+def test_the_articles_document_is_what_its_results_give() -> None:
+    articles = importlib.import_module("asv_benchmarks.articles")
+    results = json.loads((REPOSITORY / "docs/results/articles.json").read_text(encoding="utf-8"))
+    assert (REPOSITORY / "docs/articles.md").read_text(encoding="utf-8") == articles.render(results)
+
+
+def test_the_head_of_hamlet_is_prepared_as_in_the_article(tmp_path: Path) -> None:
+    articles = importlib.import_module("asv_benchmarks.articles")
+    text = tmp_path / "play.txt"
+    text.write_text("TITLE\n\n\n  by W. S.  \n\nACT I\n", encoding="utf-8")
+    assert articles.hamlet_head(text, 1) == b"TITLE "
+    assert articles.hamlet_head(text, 4) == b"TITLE by W. S.   "
+    assert articles.hamlet_head(text, 9) == b"TITLE by W. S.   ACT I "
