@@ -11,6 +11,8 @@ normal forms
     character off the decomposition of every character that ``NFC`` leaves alone. Hangul is arithmetic.
 character maps
     ``Lowercase``, ``StripAccents`` and ``Nmt`` work character by character.
+classes of pre-tokenizers
+    ``Whitespace``, ``Digits`` and ``Punctuation`` cut at characters of a class; what they cut off is in it.
 grapheme clusters
     ``Precompiled`` looks clusters of fewer than six bytes up as one. With a map that has a rule for every byte a
     character may begin with, each look-up shows as one ``Z``, so the number of ``Z`` tells where clusters end.
@@ -34,7 +36,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer, models, normalizers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from vocab_tools.compiler.classes import N_CODE_POINTS, two_stage
 
@@ -64,6 +66,22 @@ FIRST_CAPITALS = {
     "11.0": (0x1C90, 0x16E40),
 }
 
+#: Unicode version -> punctuation and numbers that it was the first to assign.
+FIRST_PUNCTUATION = {
+    "16.0": (0x1B4E, 0x1B4F),
+    "14.0": (0x061D, 0x2E53),
+    "10.0": (0x2E45, 0x11A3F),
+    "9.0": (0x2E43, 0x1E95E),
+    "8.0": (0x111DB, 0x1DA87),
+    "7.0": (0x2E33, 0x11174),
+}
+FIRST_DIGITS = {
+    "17.0": (0x11DE0, 0x11DE1),
+    "16.0": (0x10D40, 0x1CCF0),
+    "15.0": (0x11F50, 0x1E4F0),
+    "13.0": (0x11950, 0x1FBF0),
+    "12.0": (0x1E140, 0x1E2F0),
+}
 #: Jamo that compose with what stands before them.
 SECOND_JAMO = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))
 #: Normal forms in the order of their flags, see numba_nlp/kernels/segment/normalize_forms.py
@@ -311,6 +329,40 @@ def cluster_tables() -> dict[str, NDArray[Any]]:
     return {"cluster_index": index, "cluster_blocks": blocks}
 
 
+# --- classes of pre-tokenizers --------------------------------------------------------------------------------------
+
+#: Bits of a character, see numba_nlp/kernels/segment/cut_items.py
+WORD, SPACE, NUMERIC, PUNCTUATION = 1, 2, 4, 8
+
+
+def cut_tables() -> dict[str, NDArray[Any]]:
+    """Table of the characters that pre-tokenizers cut at."""
+    points = [c for c in code_points() if c != ord("a")]
+    sets: dict[int, set[int]] = {WORD: {ord("a")}, SPACE: {0x0A}, NUMERIC: set(), PUNCTUATION: set()}
+    cutters = {
+        NUMERIC: pre_tokenizers.Digits(individual_digits=True),
+        PUNCTUATION: pre_tokenizers.Punctuation("isolated"),
+    }
+    for first in range(0, len(points), 4096):
+        part = points[first : first + 4096]
+        # a character that nothing is cut at stands in one piece with its neighbours
+        text = "a" + "".join(f"{chr(c)}a" for c in part)
+        for bit, cutter in cutters.items():
+            pieces = (piece for piece, _ in cutter.pre_tokenize_str(text))
+            sets[bit].update(ord(piece) for piece in pieces if len(piece) == 1 and piece != "a")
+        lines = "\n".join(f"a{chr(c)}a" for c in part)
+        pieces = [piece for piece, _ in pre_tokenizers.Whitespace().pre_tokenize_str(lines)]
+        words = {ord(piece[1]) for piece in pieces if len(piece) == 3}
+        others = {ord(piece) for piece in pieces if len(piece) == 1 and piece != "a"}
+        sets[WORD] |= words
+        sets[SPACE] |= set(part) - words - others
+    bits = np.zeros(N_CODE_POINTS, np.uint8)
+    for bit, members in sets.items():
+        bits[sorted(members)] |= bit
+    index, blocks = two_stage(bits)
+    return {"cut_index": index, "cut_blocks": blocks}
+
+
 # --- the file --------------------------------------------------------------------------------------------------------
 
 
@@ -325,18 +377,22 @@ def unicode_version(known: Mapping[str, Sequence[int]], assigned: Iterable[int])
 
 def generate() -> bytes:
     """Return the content of the data file for the installed library."""
-    arrays = form_tables() | cluster_tables()
+    arrays = form_tables() | cluster_tables() | cut_tables()
     for name in MAPS:
         arrays |= map_tables(name)
     marks = [c for c in range(N_CODE_POINTS) if _entry(arrays, "form", c, "form_classes")]
     joins = np.isin(arrays["cluster_blocks"].reshape(-1, 128)[arrays["cluster_index"]].reshape(-1), (EXTEND, LINKER))
     capitals = [c for c in range(N_CODE_POINTS) if _entry(arrays, "lowercase", c, None)]
     accents = [c for c in range(N_CODE_POINTS) if _entry(arrays, "strip_accents", c, None)]
+    punctuation = [c for c in range(N_CODE_POINTS) if _entry(arrays, "cut", c, None) & PUNCTUATION]
+    digits = [c for c in range(N_CODE_POINTS) if _entry(arrays, "cut", c, None) & NUMERIC]
     metadata = {
         "library_version": version("tokenizers"),
         "unicode_version_forms": unicode_version(FIRST_MARKS, marks),
         "unicode_version_clusters": unicode_version(FIRST_MARKS, np.flatnonzero(joins).tolist()),
         "unicode_version_lowercase": unicode_version(FIRST_CAPITALS, capitals),
+        "unicode_version_digits": unicode_version(FIRST_DIGITS, digits),
+        "unicode_version_punctuation": unicode_version(FIRST_PUNCTUATION, punctuation),
         "unicode_version_strip_accents": unicode_version(FIRST_MARKS, accents),
     }
     buffer = io.BytesIO()

@@ -25,6 +25,7 @@ __all__ = [
     "replace_runs",
     "replace_string",
     "spell_bytes",
+    "spelled",
     "strip",
 ]
 
@@ -265,13 +266,11 @@ def replace_matches(match_starts, match_ends, content, source, start, stop, targ
 
 
 @kernel
-def spell_bytes(spelling, source, start, stop, target, at):
-    """Write every byte as the character that stands for it.
+def spell_bytes(source, start, stop, target, at):
+    """Write every byte as the character that stands for it in GPT-2's byte alphabet.
 
     Parameters
     ----------
-    spelling : int32[256]
-        Byte -> code point below U+0800.
     source : Aligned
     start, stop : int64
         The text in ``source``.
@@ -292,5 +291,24 @@ def spell_bytes(spelling, source, start, stop, target, at):
             return np.int64(STATUS_OUTPUT_FULL)
         from_start = source.starts[position] if aligned else np.int32(0)
         from_end = source.ends[position] if aligned else np.int32(0)
-        at = put_character(np.int64(spelling[source.text[position]]), from_start, from_end, target, at)
+        at = put_character(spelled(np.int64(source.text[position])), from_start, from_end, target, at)
     return np.int64(at)
+
+
+@kernel
+def spelled(byte):
+    """Code point that stands for a byte: itself where it is printable Latin-1, else the next free one from U+0100 on.
+
+    Parameters
+    ----------
+    byte : int64
+
+    Returns
+    -------
+    int64
+    """
+    if byte <= 0x20:
+        return 0x100 + byte
+    if 0x7F <= byte <= 0xA0:
+        return 0x121 + byte - 0x7F
+    return 0x143 if byte == 0xAD else byte

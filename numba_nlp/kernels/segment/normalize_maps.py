@@ -17,16 +17,21 @@ from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment.code_points import code_point_at, encoded_length
 from numba_nlp.kernels.segment.normalize_text import UNCHANGED, copy_aligned
 
-__all__ = ["MapTables", "map_characters"]
+__all__ = ["BLOCKS", "MapTables", "map_characters"]
+
+
+#: Blocks of 128 characters in a map.
+BLOCKS = 0x110000 >> 7
 
 
 class MapTables(NamedTuple):
-    """What becomes of every character.
+    """What becomes of every character, in each of several maps.
 
     Attributes
     ----------
-    index, blocks : uint16[0x110000 >> 7], uint16[blocks * 128]
-        Two-stage table: code point -> entry; 0 for characters that stay. Block 0 holds ASCII.
+    index, blocks : uint16[maps * BLOCKS], uint16[blocks * 128]
+        Two-stage tables, one behind the other: ``index[map * BLOCKS + (code point >> 7)]`` is a block, which holds the
+        entry of the character; 0 for characters that stay.
     offsets, text : int32[entries + 1], uint8[m]
         ``text[offsets[e]:offsets[e + 1]]`` takes the place of the characters of entry ``e``.
     """
@@ -38,12 +43,14 @@ class MapTables(NamedTuple):
 
 
 @kernel
-def map_characters(tables, source, start, stop, target, at):
-    """Replace every character by what a table has for it.
+def map_characters(tables, number, source, start, stop, target, at):
+    """Replace every character by what a map has for it.
 
     Parameters
     ----------
     tables : MapTables
+    number : int64
+        Of the map.
     source : Aligned
     start, stop : int64
         The text in ``source``, valid UTF-8.
@@ -56,6 +63,9 @@ def map_characters(tables, source, start, stop, target, at):
     int64
         Place after the last byte written; ``UNCHANGED``; or ``STATUS_OUTPUT_FULL``.
     """
+    index, blocks = tables.index, tables.blocks
+    first_block = number * BLOCKS
+    ascii_block = np.int64(index[first_block]) << 7
     copied = start
     position = start
     changed = False
@@ -63,11 +73,11 @@ def map_characters(tables, source, start, stop, target, at):
         code_point = np.int64(source.text[position])
         length = np.int64(1)
         if code_point < 0x80:
-            entry = np.int64(tables.blocks[code_point])
+            entry = np.int64(blocks[ascii_block | code_point])
         else:
             code_point = code_point_at(source.text, position)
             length = encoded_length(code_point)
-            entry = np.int64(tables.blocks[np.int64(tables.index[code_point >> 7]) << 7 | code_point & 127])
+            entry = np.int64(blocks[np.int64(index[first_block + (code_point >> 7)]) << 7 | code_point & 127])
         if entry != 0:
             changed = True
             at = copy_aligned(source, copied, position, target, at)

@@ -9,9 +9,7 @@ copied at once when the program says so (``ascii_stays``).
 operation            arguments              meaning
 ===================  =====================  ===========================================================
 ``OP_FORM``          form                   :func:`~numba_nlp.kernels.segment.normalize_forms.normal_form`
-``OP_LOWERCASE``     -                      lower case, character by character
-``OP_STRIP_ACCENTS``  -                     without combining marks
-``OP_NMT``           -                      without control characters, other spaces as U+0020
+``OP_MAP``           map                    :func:`~numba_nlp.kernels.segment.normalize_maps.map_characters`
 ``OP_STRIP``         left, right            without white space at the ends
 ``OP_PREPEND``       string                 string put before
 ``OP_REPLACE``       pattern, content       string for string
@@ -43,14 +41,13 @@ from numba_nlp.kernels.segment.spans import is_ascii
 __all__ = [
     "OP_CHARSMAP",
     "OP_FORM",
-    "OP_LOWERCASE",
-    "OP_NMT",
+    "OP_MAP",
     "OP_PREPEND",
     "OP_REPLACE",
     "OP_REPLACE_RUNS",
     "OP_SPELL_BYTES",
     "OP_STRIP",
-    "OP_STRIP_ACCENTS",
+    "OPERATIONS",
     "STEP",
     "NormalizerScratch",
     "NormalizerTables",
@@ -60,15 +57,15 @@ __all__ = [
 ]
 
 OP_FORM = 0
-OP_LOWERCASE = 1
-OP_STRIP_ACCENTS = 2
-OP_NMT = 3
-OP_STRIP = 4
-OP_PREPEND = 5
-OP_REPLACE = 6
-OP_REPLACE_RUNS = 7
-OP_SPELL_BYTES = 8
-OP_CHARSMAP = 9
+OP_MAP = 1
+OP_STRIP = 2
+OP_PREPEND = 3
+OP_REPLACE = 4
+OP_REPLACE_RUNS = 5
+OP_SPELL_BYTES = 6
+OP_CHARSMAP = 7
+#: Number of operations.
+OPERATIONS = 8
 
 #: Numbers of one step.
 STEP = 4
@@ -85,11 +82,9 @@ class NormalizerTables(NamedTuple):
     strings, string_offsets : uint8[m], int64[k + 1]
         String ``i`` is ``strings[string_offsets[i]:string_offsets[i + 1]]``.
     forms : FormTables
-    lowercase, strip_accents, nmt : MapTables
+    maps : MapTables
     charsmap : CharsmapTables
     clusters : ClusterTables
-    spelling : int32[256]
-        Byte -> code point of the character that spells it.
     """
 
     program: NDArray[np.int32]
@@ -97,12 +92,9 @@ class NormalizerTables(NamedTuple):
     strings: NDArray[np.uint8]
     string_offsets: NDArray[np.int64]
     forms: FormTables
-    lowercase: MapTables
-    strip_accents: MapTables
-    nmt: MapTables
+    maps: MapTables
     charsmap: CharsmapTables
     clusters: ClusterTables
-    spelling: NDArray[np.int32]
 
 
 class NormalizerScratch(NamedTuple):
@@ -173,12 +165,8 @@ def _run_step(tables, step, here, n, scratch, there):
     first, second, third = np.int64(step[1]), np.int64(step[2]), np.int64(step[3])
     if operation == OP_FORM:
         return normal_form(tables.forms, first, here, 0, n, scratch, there, 0)
-    if operation == OP_LOWERCASE:
-        return map_characters(tables.lowercase, here, 0, n, there, 0)
-    if operation == OP_STRIP_ACCENTS:
-        return map_characters(tables.strip_accents, here, 0, n, there, 0)
-    if operation == OP_NMT:
-        return map_characters(tables.nmt, here, 0, n, there, 0)
+    if operation == OP_MAP:
+        return map_characters(tables.maps, first, here, 0, n, there, 0)
     if operation == OP_STRIP:
         return strip(first, second, here, 0, n, there, 0)
     strings, offsets = tables.strings, tables.string_offsets
@@ -190,7 +178,7 @@ def _run_step(tables, step, here, n, scratch, there):
     if operation == OP_REPLACE_RUNS:
         return replace_runs(first, second, strings[offsets[third] : offsets[third + 1]], here, 0, n, there, 0)
     if operation == OP_SPELL_BYTES:
-        return spell_bytes(tables.spelling, here, 0, n, there, 0)
+        return spell_bytes(here, 0, n, there, 0)
     return apply_charsmap(tables.charsmap, tables.clusters, here, 0, n, there, 0)
 
 
