@@ -22,7 +22,7 @@ from numba_nlp.kernels.segment.normalize_program import (
     normalize_rows,
 )
 from numba_nlp.kernels.segment.normalize_text import UNCHANGED, Aligned, copy_aligned, new_aligned
-from numba_nlp.kernels.segment.spans import is_ascii
+from numba_nlp.kernels.segment.spans import ascii_end
 from numba_nlp.regex_split import RegexSplitter
 
 __all__ = ["OP_REGEX", "Normalizer", "Rows", "aligned_rows", "checked_sizes", "grown", "normalizer_tables", "read_only"]
@@ -81,7 +81,8 @@ class Normalizer:
     def __init__(self, arrays: Mapping[str, NDArray[Any]], regexes: Sequence[str] = ()) -> None:
         tables = normalizer_tables(arrays)
         steps = tables.program.reshape(-1, STEP)
-        self._ascii_stays = bool(tables.ascii_stays[0])
+        #: Whether ASCII text stays as it is.
+        self.ascii_stays = bool(tables.ascii_stays[0])
         #: Array programs and (expression, content), in the order in which they are applied.
         self._stages: list[NormalizerTables | tuple[RegexSplitter, NDArray[np.uint8]]] = []
         bounds = [-1, *np.flatnonzero(steps[:, 0] == OP_REGEX).tolist(), len(steps)]
@@ -96,9 +97,16 @@ class Normalizer:
                 bounds_of = tables.string_offsets[steps[place, 2] : steps[place, 2] + 2]
                 self._stages.append((splitter, tables.strings[bounds_of[0] : bounds_of[1]]))
 
-    def stays(self, data: NDArray[np.uint8], start: int, stop: int) -> bool:
-        """Whether ``data[start:stop]`` is sure to stay as it is: ASCII, and nothing changes that."""
-        return not self._stages or (self._ascii_stays and bool(is_ascii(data, start, stop)))
+    def stays(self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> bool:
+        """Whether all rows are sure to stay as they are: they are ASCII, and nothing changes that."""
+        if not self._stages:
+            return True
+        filled = starts < ends
+        if not self.ascii_stays or not filled.any():
+            return self.ascii_stays
+        first, last = int(starts[filled].min()), int(ends[filled].max())
+        # one look at everything between, which is all text unless the rows were taken out of a longer text
+        return int(ascii_end(data, first, last)) == last
 
     def normalize(
         self,

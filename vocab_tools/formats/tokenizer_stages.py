@@ -11,6 +11,7 @@ from typing import NamedTuple
 from numba_nlp.errors import SourceFormatError
 from vocab_tools.compiler.patterns import BYTE_LEVEL_REGEX, PatternChoice, recognise_splits
 from vocab_tools.formats.description import TEXT_PLACE
+from vocab_tools.formats.stages.normalizers import Normalizer, read_normalizers
 from vocab_tools.formats.stages.stage import Stage
 
 __all__ = [
@@ -41,21 +42,17 @@ class PostProcessing(NamedTuple):
     template_single: tuple[int, ...] = ()
 
 
-def read_normalizer(stage: Stage) -> None:
-    """Accept no normaliser, or an empty sequence of them.
+def read_normalizer(stage: Stage) -> tuple[Normalizer, ...]:
+    """Read what normalizes text before a byte-level model.
 
     Raises
     ------
     UnsupportedFeatureError
+    SourceFormatError
     """
-    if stage.value is None:
-        return
-    if stage.kind == "Sequence":
-        stage.only("type", "normalizers")
-        for inner in stage.need("normalizers").each():
-            read_normalizer(inner)
-        return
-    stage.refuse(f"the normalizer {stage.kind!r} is not supported by this version, which takes text as it is")
+    if stage.value is not None and stage.kind == "BertNormalizer":
+        stage.refuse("the normalizer 'BertNormalizer' is not supported with a byte-level vocabulary")
+    return read_normalizers(stage)
 
 
 def read_pre_tokenizer(stage: Stage) -> PreTokenizing:

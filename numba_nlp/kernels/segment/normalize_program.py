@@ -36,7 +36,7 @@ from numba_nlp.kernels.segment.normalize_forms import FormScratch, FormTables, n
 from numba_nlp.kernels.segment.normalize_maps import MapTables, map_characters
 from numba_nlp.kernels.segment.normalize_precompiled import CharsmapTables, apply_charsmap
 from numba_nlp.kernels.segment.normalize_text import UNCHANGED, Aligned, copy_aligned, load_aligned, new_aligned
-from numba_nlp.kernels.segment.spans import is_ascii
+from numba_nlp.kernels.segment.spans import ascii_end
 
 __all__ = [
     "OP_CHARSMAP",
@@ -141,7 +141,7 @@ def normalize(tables, data, start, stop, scratch, target, at):
     int64
         Place after the last byte written; ``STATUS_OUTPUT_FULL`` when ``target`` or ``scratch`` has no room.
     """
-    if tables.ascii_stays[0] != 0 and is_ascii(data, start, stop):
+    if tables.ascii_stays[0] != 0 and ascii_end(data, start, stop) == stop:
         return load_aligned(data, start, stop, target, at)
     here, there = scratch.here, scratch.there
     n = load_aligned(data, start, stop, here, 0)
