@@ -5,9 +5,10 @@ clusters; a cluster of fewer than six bytes is looked up as one, anything else c
 gives the *shortest* rule that the cluster or character begins with. So a cluster that only begins like a rule is
 replaced as a whole, its rest lost: with a rule for U+00C5, U+00C5 U+0301 loses its accent.
 
-The characters that take the place of a cluster have the range of its first character, as in tokenizers, where that is
-right. Where a rule gives more than one character, or none, tokenizers loses count, and every later range is shifted;
-here they are not.
+Of the characters that take the place of a cluster the first has the range of the cluster's first character, all others
+that of its last one, as in tokenizers. It differs where a rule gives nothing: at the start of a text tokenizers then
+loses count, and all ranges are those of earlier characters; and behind a rule that gave several characters, the last of
+them gets the range of what was left out. Neither is so here.
 
 Twin: ``numba_nlp.reference.segment.normalize_precompiled``.
 """
@@ -86,7 +87,7 @@ def apply_charsmap(charsmap, clusters, source, start, stop, target, at):
                 at = copy_aligned(source, copied, position, target, at)
                 if at < 0:
                     return at
-                at = _put_rule(charsmap, place, source, position, target, at)
+                at = _put_rule(charsmap, place, source, position, unit_end - 1, target, at)
                 if at < 0:
                     return at
                 copied = unit_end
@@ -124,16 +125,20 @@ def _offset(unit):
 
 
 @kernel
-def _put_rule(charsmap, place, source, position, target, at):
-    """Write a replacement with the range of the character at ``position``."""
+def _put_rule(charsmap, place, source, first, last, target, at):
+    """Write a replacement: its first character with the range of the byte at ``first``, others with that at ``last``."""
     rules = charsmap.text
+    start = at
+    origin = first
     while place < rules.size and rules[place] != 0:
         if at >= target.text.size:
             return np.int64(STATUS_OUTPUT_FULL)
+        if at > start and rules[place] & 0xC0 != 0x80:
+            origin = last
         target.text[at] = rules[place]
         if target.starts.size > 0:
-            target.starts[at] = source.starts[position]
-            target.ends[at] = source.ends[position]
+            target.starts[at] = source.starts[origin]
+            target.ends[at] = source.ends[origin]
         place += 1
         at += 1
     return np.int64(at)

@@ -148,21 +148,14 @@ def fill_normalized_spans(
 
 
 @kernel
-def _spaces(text, position, n, prefix, keep):
-    """Spaces at both ends of a token, the added one included, less the one that is kept."""
+def _trim_characters(text, position, n, prefix, keep, token, starts, ends):
+    """Move both ends of a span by one for each space."""
     leading, trailing = edge_spaces(text, position, n)
     if trailing == n:
         trailing += prefix
     leading += prefix
     if keep and leading == 1:
         leading = np.int64(0)
-    return leading, trailing
-
-
-@kernel
-def _trim_characters(text, position, n, prefix, keep, token, starts, ends):
-    """Move both ends of a span by one for each space."""
-    leading, trailing = _spaces(text, position, n, prefix, keep)
     first = min(starts[token] + leading, ends[token])
     starts[token] = first
     if ends[token] >= trailing:
@@ -172,11 +165,17 @@ def _trim_characters(text, position, n, prefix, keep, token, starts, ends):
 @kernel
 def _trim_bytes(source, position, n, prefix, keep, base, token, starts, ends):
     """Give a token the range of its bytes without the spaces; an added space has none."""
-    leading, trailing = _spaces(source.text, position, n, np.int64(0), keep and prefix == 0)
-    if leading >= n:
-        starts[token] = ends[token]
+    if n == 0:
         return
-    if leading > 0:
+    leading, trailing = edge_spaces(source.text, position, n)
+    stays = keep and prefix == 0 and leading == 1
+    if leading == n:
+        if stays:
+            ends[token] = starts[token]
+        else:
+            starts[token] = ends[token]
+        return
+    if leading > 0 and not stays:
         starts[token] = base + source.starts[position + leading]
     if trailing > 0:
         ends[token] = max(base + source.ends[position + n - trailing - 1], starts[token])

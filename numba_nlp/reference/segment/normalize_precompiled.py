@@ -21,8 +21,10 @@ def apply_charsmap(
         units = [cluster] if whole is not None else list(cluster)
         for unit in units:
             found = _shortest_rule(rules, unit)
-            first = characters[place]
-            result += put_characters(unit if found is None else found, first.start, first.end)
+            written = unit if found is None else found
+            first, last = characters[place], characters[place + len(unit) - 1]
+            result += put_characters(written[:1], first.start, first.end)
+            result += put_characters(written[1:], last.start, last.end)
             place += len(unit)
     return result
 
