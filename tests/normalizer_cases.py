@@ -49,7 +49,7 @@ def frozen(array: Any) -> Any:
 def form_rules() -> FormRules:
     """The shipped normal forms as dicts."""
     shipped = normalization_tables().arrays
-    numbers = shipped["form_blocks"].reshape(-1, 128)[shipped["form_index"]].reshape(-1)
+    numbers = shipped["form_blocks"].reshape(-1, 128)[shipped["form_pages"]].reshape(-1)
     n, offsets = shipped["form_flags"].size, shipped["form_offsets"].tolist()
     parts = shipped["form_parts"].tolist()
 
@@ -63,9 +63,7 @@ def form_rules() -> FormRules:
         classes={c: int(shipped["form_classes"][entry]) for c, entry in there if shipped["form_classes"][entry]},
         pairs={
             (chr(pair >> 21), chr(pair & 0x1FFFFF)): chr(composed)
-            for pair, composed in zip(
-                shipped["form_pairs"].tolist(), shipped["form_composed"].tolist(), strict=True
-            )
+            for pair, composed in zip(shipped["form_pairs"].tolist(), shipped["form_composed"].tolist(), strict=True)
         },
     )
 
@@ -74,7 +72,7 @@ def form_rules() -> FormRules:
 def character_map(name: str) -> dict[str, str]:
     """A shipped character map as a dict."""
     shipped = normalization_tables().arrays
-    numbers = shipped[f"{name}_blocks"].reshape(-1, 128)[shipped[f"{name}_index"]].reshape(-1)
+    numbers = shipped[f"{name}_blocks"].reshape(-1, 128)[shipped[f"{name}_pages"]].reshape(-1)
     offsets, text = shipped[f"{name}_offsets"].tolist(), shipped[f"{name}_text"].tobytes()
     return {
         chr(c): text[offsets[int(numbers[c])] : offsets[int(numbers[c]) + 1]].decode()
@@ -86,7 +84,7 @@ def two_stage_value(prefix: str, character: str) -> int:
     """Entry of a character in one of the shipped two-stage tables."""
     shipped = normalization_tables().arrays
     code_point = ord(character)
-    return int(shipped[f"{prefix}_blocks"][int(shipped[f"{prefix}_index"][code_point >> 7]) << 7 | code_point & 127])
+    return int(shipped[f"{prefix}_blocks"][int(shipped[f"{prefix}_pages"][code_point >> 7]) << 7 | code_point & 127])
 
 
 def compiled_normalizers(peer: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -139,6 +137,5 @@ def peer_pieces(peer: Any, text: str) -> list[tuple[str, tuple[int, int]]]:
     whole = PreTokenizedString(text)
     peer.pre_tokenize(whole)
     return [
-        (piece, offsets)
-        for piece, offsets, _ in whole.get_splits(offset_referential="original", offset_type="byte")
+        (piece, offsets) for piece, offsets, _ in whole.get_splits(offset_referential="original", offset_type="byte")
     ]

@@ -182,7 +182,7 @@ def form_tables() -> dict[str, NDArray[Any]]:
     texts = [entry[2] for entry in entries] + [entry[3] for entry in entries]
     ordered = sorted(pairs)
     return {
-        "form_index": index,
+        "form_pages": index,
         "form_blocks": blocks,
         "form_flags": np.array([entry[0] for entry in entries], np.uint8),
         "form_classes": np.array([entry[1] for entry in entries], np.uint8),
@@ -229,7 +229,7 @@ def map_tables(name: str) -> dict[str, NDArray[Any]]:
             numbers[c] = entries[key]
     index, blocks = two_stage_wide(numbers)
     return {
-        f"{name}_index": index,
+        f"{name}_pages": index,
         f"{name}_blocks": blocks,
         f"{name}_offsets": offsets_of(texts),
         f"{name}_text": np.frombuffer(b"".join(texts), np.uint8),
@@ -326,7 +326,7 @@ def cluster_tables() -> dict[str, NDArray[Any]]:
     if not linkers <= in_pictures or in_conjuncts & sets[SPACING] or joiners != {0x200D}:
         raise SystemExit("the cluster classes do not have the properties that the kernel relies on")
     index, blocks = two_stage(classes)
-    return {"cluster_index": index, "cluster_blocks": blocks}
+    return {"cluster_pages": index, "cluster_blocks": blocks}
 
 
 # --- classes of pre-tokenizers --------------------------------------------------------------------------------------
@@ -360,7 +360,7 @@ def cut_tables() -> dict[str, NDArray[Any]]:
     for bit, members in sets.items():
         bits[sorted(members)] |= bit
     index, blocks = two_stage(bits)
-    return {"cut_index": index, "cut_blocks": blocks}
+    return {"cut_pages": index, "cut_blocks": blocks}
 
 
 # --- the file --------------------------------------------------------------------------------------------------------
@@ -381,7 +381,7 @@ def generate() -> bytes:
     for name in MAPS:
         arrays |= map_tables(name)
     marks = [c for c in range(N_CODE_POINTS) if _entry(arrays, "form", c, "form_classes")]
-    joins = np.isin(arrays["cluster_blocks"].reshape(-1, 128)[arrays["cluster_index"]].reshape(-1), (EXTEND, LINKER))
+    joins = np.isin(arrays["cluster_blocks"].reshape(-1, 128)[arrays["cluster_pages"]].reshape(-1), (EXTEND, LINKER))
     capitals = [c for c in range(N_CODE_POINTS) if _entry(arrays, "lowercase", c, None)]
     accents = [c for c in range(N_CODE_POINTS) if _entry(arrays, "strip_accents", c, None)]
     punctuation = [c for c in range(N_CODE_POINTS) if _entry(arrays, "cut", c, None) & PUNCTUATION]
@@ -403,7 +403,7 @@ def generate() -> bytes:
 
 def _entry(arrays: Mapping[str, NDArray[Any]], table: str, code_point: int, values: str | None) -> int:
     """Entry of a code point in a two-stage table, or what another array has for it."""
-    block = int(arrays[f"{table}_index"][code_point >> 7])
+    block = int(arrays[f"{table}_pages"][code_point >> 7])
     number = int(arrays[f"{table}_blocks"][block << 7 | code_point & 127])
     return number if values is None else int(arrays[values][number])
 

@@ -82,7 +82,7 @@ def normalize_segments(
                 )
             )
         rows = _joined(parts)
-    source = Aligned(*map(read_only, rows.source))
+    source = Aligned(read_only(rows.source.text), read_only(rows.source.starts), read_only(rows.source.ends))
     return NormalizedText(source.text, source, read_only(rows.starts), read_only(rows.ends))
 
 
@@ -94,7 +94,8 @@ def _bounds(sizes: NDArray[np.int64], num_threads: int) -> list[int]:
     if blocks < 2:
         return [0, sizes.size]
     inner = np.searchsorted(done, np.arange(1, blocks) * (total / blocks)) + 1
-    return np.unique(np.concatenate(([0], np.minimum(inner, sizes.size), [sizes.size]))).tolist()
+    bounds: list[int] = np.unique(np.concatenate(([0], np.minimum(inner, sizes.size), [sizes.size]))).tolist()
+    return bounds
 
 
 def _joined(parts: list[Rows]) -> Rows:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._schemas.fields import ArrayField, Arrays, fail
+
 __all__ = ["NORMALIZER_ARRAYS", "check_normalizer"]
 
 _CODE_POINTS = 0x110000
@@ -24,7 +25,7 @@ NORMALIZER_ARRAYS = (
     ArrayField("normalizer_ascii_stays", "int64", length=1, low=0, high=2),
     ArrayField("normalizer_strings", "uint8"),
     ArrayField("normalizer_string_offsets", "int64"),
-    ArrayField("form_index", "uint16"),
+    ArrayField("form_pages", "uint16"),
     ArrayField("form_blocks", "uint16"),
     ArrayField("form_flags", "uint8", low=0, high=16),
     ArrayField("form_classes", "uint8"),
@@ -32,13 +33,13 @@ NORMALIZER_ARRAYS = (
     ArrayField("form_parts", "int32", low=0, high=_CODE_POINTS),
     ArrayField("form_pairs", "int64"),
     ArrayField("form_composed", "int32", low=0, high=_CODE_POINTS),
-    ArrayField("map_index", "uint16"),
+    ArrayField("map_pages", "uint16"),
     ArrayField("map_blocks", "uint16"),
     ArrayField("map_offsets", "int32"),
     ArrayField("map_text", "uint8"),
     ArrayField("charsmap_units", "uint32"),
     ArrayField("charsmap_text", "uint8"),
-    ArrayField("cluster_index", "uint16"),
+    ArrayField("cluster_pages", "uint16"),
     ArrayField("cluster_blocks", "uint8", low=0, high=15),
 )
 
@@ -70,7 +71,7 @@ def check_normalizer(file: str, arrays: Arrays, metadata: Mapping[str, Any]) -> 
     ):
         _check_offsets(file, offsets, arrays[offsets], target, arrays[target].size)
     _check_table(file, arrays, "form", arrays["form_flags"].size, 1)
-    _check_table(file, arrays, "map", arrays["map_offsets"].size - 1, arrays["map_index"].size // _BLOCKS)
+    _check_table(file, arrays, "map", arrays["map_offsets"].size - 1, arrays["map_pages"].size // _BLOCKS)
     _check_table(file, arrays, "cluster", 15, 1)
     entries = arrays["form_flags"].size
     for name, size in (("form_classes", entries), ("form_offsets", 2 * entries + 1)):
@@ -98,12 +99,12 @@ def _check_offsets(file: str, name: str, offsets: NDArray[Any], target: str, end
 
 def _check_table(file: str, arrays: Arrays, prefix: str, entries: int, tables: int) -> None:
     """Two-stage tables: all index entries are blocks, all entries of blocks are known; or empty."""
-    index, blocks = arrays[f"{prefix}_index"], arrays[f"{prefix}_blocks"]
+    index, blocks = arrays[f"{prefix}_pages"], arrays[f"{prefix}_blocks"]
     if index.size not in (0, tables * _BLOCKS) or blocks.size % 128:
-        fail(file, f"arrays `{prefix}_index` and `{prefix}_blocks` have lengths {index.size} and {blocks.size}, expected "
-             f"a multiple of {_BLOCKS} and one of 128")  # fmt: skip
+        fail(file, f"arrays `{prefix}_pages` and `{prefix}_blocks` have lengths {index.size} and {blocks.size}, not "
+             f"{tables * _BLOCKS} and a multiple of 128")  # fmt: skip
     if index.size and int(index.max()) >= blocks.size // 128:
-        fail(file, f"array `{prefix}_index` holds {int(index.max())}, expected less than {blocks.size // 128}")
+        fail(file, f"array `{prefix}_pages` holds {int(index.max())}, expected less than {blocks.size // 128}")
     if blocks.size and int(blocks.max()) >= entries:
         fail(file, f"array `{prefix}_blocks` holds {int(blocks.max())}, expected less than {entries}")
 
@@ -137,7 +138,7 @@ def _check_program(file: str, arrays: Arrays, metadata: Mapping[str, Any]) -> No
     if not isinstance(regexes, (list, tuple)) or not all(isinstance(regex, str) for regex in regexes):
         fail(file, "metadata `normalizer_regexes` is missing or no list of strings")
     n_strings = arrays["normalizer_string_offsets"].size - 1
-    has = {name: arrays[f"{name}_index"].size > 0 for name in ("form", "cluster")}
+    has = {name: arrays[f"{name}_pages"].size > 0 for name in ("form", "cluster")}
     op_regex = operations.OPERATIONS  # no kernel knows it
     for step in program.reshape(-1, operations.STEP).tolist():
         operation, first, second, third = step
@@ -151,7 +152,7 @@ def _check_program(file: str, arrays: Arrays, metadata: Mapping[str, Any]) -> No
         if operation == operations.OP_FORM:
             is_known &= 0 <= first < 4 and has["form"]
         elif operation == operations.OP_MAP:
-            is_known &= 0 <= first < arrays["map_index"].size // _BLOCKS
+            is_known &= 0 <= first < arrays["map_pages"].size // _BLOCKS
         elif operation == operations.OP_CHARSMAP:
             is_known &= has["cluster"]
         elif operation == operations.OP_REPLACE and is_known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from numba_nlp.regex_split import RegexSplitter
 
 __all__ = ["CUT_REGEX", "Cutter", "Pieces", "cut_tables"]
 
-#: The operation that no kernel knows: cut at the matches of regular expression ``a`` with behavior ``b``, inverted ``c``.
+#: The operation that no kernel knows: cut at regular expression ``a`` with behavior ``b``, inverted where ``c`` is 1.
 CUT_REGEX = CUT_OPERATIONS
 
 
@@ -60,7 +61,7 @@ def cut_tables(arrays: Mapping[str, NDArray[Any]]) -> CutTables:
         arrays["cut_program"],
         arrays["cut_strings"],
         arrays["cut_string_offsets"],
-        CutClasses(arrays["cut_index"], arrays["cut_blocks"]),
+        CutClasses(arrays["cut_pages"], arrays["cut_blocks"]),
         arrays["class_index"],
         arrays["class_blocks"],
     )
@@ -78,13 +79,13 @@ class Cutter:
     """
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]], regexes: Sequence[str] = ()) -> None:
-        tables = CutTables(*(read_only(a) if isinstance(a, np.ndarray) else a for a in cut_tables(arrays)))
+        tables = cut_tables({name: read_only(array) for name, array in arrays.items()})
         steps = tables.program.reshape(-1, CUT_STEP)
         #: Whether the rows must come with their ranges.
         self.needs_alignment = bool(((steps[:, 0] == CUT_METASPACE) & (steps[:, 2] == FIRST)).any())
         self._stages: list[CutTables | _RegexStep] = []
         bounds = [-1, *np.flatnonzero(steps[:, 0] == CUT_REGEX).tolist(), len(steps)]
-        for before, place in zip(bounds, bounds[1:], strict=False):
+        for before, place in pairwise(bounds):
             if place > before + 1:
                 program = read_only(steps[before + 1 : place].reshape(-1).copy())
                 self._stages.append(tables._replace(program=program))
@@ -144,25 +145,30 @@ def _run(tables: CutTables, pieces: Pieces, bases: NDArray[np.int64]) -> Pieces:
     starts, ends = read_only(pieces.starts), read_only(pieces.ends)
     target = new_aligned(total + total // 2 + 64 if rewrites else 0, aligned and rewrites)
     # mostly words
-    parts = [np.empty(total // 4 + pieces.starts.size + 16, np.int64) for _ in range(2)]
+    room = total // 4 + pieces.starts.size + 16
+    part_starts, part_ends = np.empty(room, np.int64), np.empty(room, np.int64)
     first_of_piece = np.zeros(starts.size + 1, np.int64)
     capacity = longest + longest // 2 + 64
     row, at, out = 0, 0, 0
     while True:
         scratch = new_cut_scratch(capacity, aligned)
         row = int(
-            cut_rows(tables, source, starts, ends, bases, row, scratch, target, at, *parts, out, first_of_piece)
+            cut_rows(
+                tables, source, starts, ends, bases, row, scratch, target, at, part_starts, part_ends, out,
+                first_of_piece,
+            )
         )  # fmt: skip
         if row == starts.size:
             break
         out = int(first_of_piece[row])
-        at = int(parts[1][out - 1]) if out and rewrites else 0
+        at = int(part_ends[out - 1]) if out and rewrites else 0
         capacity *= 2
         if rewrites:
             target = grown(target, at, target.text.size + max(target.text.size // 2, capacity))
-        parts = [np.concatenate((part[:out], np.empty(part.size + capacity - out, np.int64))) for part in parts]
+        more = np.empty(part_starts.size + capacity - out, np.int64)
+        part_starts, part_ends = (np.concatenate((part[:out], more)) for part in (part_starts, part_ends))
     n = int(first_of_piece[-1])
-    return Pieces(target if rewrites else source, parts[0][:n], parts[1][:n], first_of_piece)
+    return Pieces(target if rewrites else source, part_starts[:n], part_ends[:n], first_of_piece)
 
 
 def _split(step: _RegexStep, pieces: Pieces) -> Pieces:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,7 +87,7 @@ class Normalizer:
         #: Array programs and (expression, content), in the order in which they are applied.
         self._stages: list[NormalizerTables | tuple[RegexSplitter, NDArray[np.uint8]]] = []
         bounds = [-1, *np.flatnonzero(steps[:, 0] == OP_REGEX).tolist(), len(steps)]
-        for before, place in zip(bounds, bounds[1:], strict=False):
+        for before, place in pairwise(bounds):
             if place > before + 1:
                 program = read_only(steps[before + 1 : place].reshape(-1).copy())
                 self._stages.append(tables._replace(program=program))
@@ -146,8 +147,8 @@ class Normalizer:
                     rows = _run(stage, data, starts, ends, aligned)
                 else:
                     before = rows
-                    again = map(read_only, (before.source.text, before.starts, before.ends))
-                    rows = _composed(before, _run(stage, *again, aligned))
+                    text, first, last = (read_only(a) for a in (before.source.text, before.starts, before.ends))
+                    rows = _composed(before, _run(stage, text, first, last, aligned))
             else:
                 rows = _replace(*stage, rows or aligned_rows(data, starts, ends, aligned), aligned)
         return rows or aligned_rows(data, starts, ends, aligned)
@@ -177,9 +178,7 @@ def checked_sizes(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
         )
 
 
-def aligned_rows(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], aligned: bool
-) -> Rows:
+def aligned_rows(data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], aligned: bool) -> Rows:
     """Rows as they are, in the form of normalized ones."""
     return _run(_NOTHING, data, starts, ends, aligned)
 
@@ -187,8 +186,10 @@ def aligned_rows(
 def grown(source: Aligned, filled: int, room: int) -> Aligned:
     """A buffer of ``room`` bytes that begins with the ``filled`` ones there are."""
     target = new_aligned(room, source.starts.size > 0)
-    for array, before in zip(target, source, strict=True):
-        array[: min(filled, array.size)] = before[: min(filled, before.size)]
+    target.text[:filled] = source.text[:filled]
+    if source.starts.size:
+        target.starts[:filled] = source.starts[:filled]
+        target.ends[:filled] = source.ends[:filled]
     return target
 
 

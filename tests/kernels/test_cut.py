@@ -37,7 +37,7 @@ def has(bit):
 
 def classes():
     shipped = normalization_tables().arrays
-    return CutClasses(shipped["cut_index"], shipped["cut_blocks"])
+    return CutClasses(shipped["cut_pages"], shipped["cut_blocks"])
 
 
 def items(kernel, text):

@@ -179,9 +179,7 @@ def test_replace_matches(text, cuts, content):
     starts = np.array([sizes[first] for first, _ in matches], np.int64)
     ends = np.array([sizes[last] for _, last in matches], np.int64)
     expected = plain_edits.replace_matches(matches, content, plain_text.load_aligned(text))
-    agree(
-        lambda *arguments: normalize_edits.replace_matches(starts, ends, string(content), *arguments), expected, text
-    )
+    agree(lambda *arguments: normalize_edits.replace_matches(starts, ends, string(content), *arguments), expected, text)
 
 
 @given(text=texts)

@@ -116,7 +116,7 @@ def test_long_rows_make_room():
 
 def test_an_expression_that_matches_nothing_names_the_row():
     ours = Cutter(*compiled_pre_tokenizers(pre_tokenizers.Split(Regex("(?=b)"), "isolated")))
-    with pytest.raises(UnsupportedFeatureError, match="row 1: the pattern '.*' matches the empty string"):
+    with pytest.raises(UnsupportedFeatureError, match=r"row 1: the pattern '.*' matches the empty string"):
         ours.cut(aligned_rows(*rows_of(["x", "axb"]), False))
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from numba_nlp._stages.cutter import CUT_REGEX
 from numba_nlp._stages.normalizer import OP_REGEX
-from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
+from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.segment import cut_program, normalize_program
 from numba_nlp.kernels.segment.cut_items import BEHAVIORS, NUMERIC, PUNCTUATION, REMOVED, SPACE
 from numba_nlp.kernels.segment.normalize_edits import ANY_WHITE_SPACE
@@ -26,9 +26,9 @@ from vocab_tools.formats.stages.patterns import Pattern
 __all__ = ["CompiledStages", "compile_normalizers", "compile_pre_tokenizers"]
 
 _FORMS = {"NFD": NFD, "NFKD": NFKD, "NFC": NFC, "NFKC": NFKC}
-_FORM_FIELDS = ("index", "blocks", "flags", "classes", "offsets", "parts", "pairs", "composed")
+_FORM_FIELDS = ("pages", "blocks", "flags", "classes", "offsets", "parts", "pairs", "composed")
 _EMPTY: dict[str, NDArray[Any]] = {
-    "form_index": np.zeros(0, np.uint16),
+    "form_pages": np.zeros(0, np.uint16),
     "form_blocks": np.zeros(0, np.uint16),
     "form_flags": np.zeros(0, np.uint8),
     "form_classes": np.zeros(0, np.uint8),
@@ -36,13 +36,13 @@ _EMPTY: dict[str, NDArray[Any]] = {
     "form_parts": np.zeros(0, np.int32),
     "form_pairs": np.zeros(0, np.int64),
     "form_composed": np.zeros(0, np.int32),
-    "map_index": np.zeros(0, np.uint16),
+    "map_pages": np.zeros(0, np.uint16),
     "map_blocks": np.zeros(0, np.uint16),
     "map_offsets": np.zeros(1, np.int32),
     "map_text": np.zeros(0, np.uint8),
     "charsmap_units": np.zeros(0, np.uint32),
     "charsmap_text": np.zeros(0, np.uint8),
-    "cluster_index": np.zeros(0, np.uint16),
+    "cluster_pages": np.zeros(0, np.uint16),
     "cluster_blocks": np.zeros(0, np.uint8),
 }
 #: A run of one character or of white space, at least so many: ``x+``, ``x{2,}``, ``\s+``.
@@ -97,8 +97,6 @@ def compile_normalizers(stages: Sequence[normalizers.Normalizer]) -> CompiledSta
     UnsupportedFeatureError
         ``BertNormalizer``, which belongs to WordPiece; two charsmaps; or a regular expression that cannot be
         reproduced exactly.
-    SourceFormatError
-        A charsmap that leads outside itself.
     """
     builder = _Normalizers()
     for stage in stages:
@@ -175,14 +173,14 @@ class _Normalizers:
         if known.size and not (np.array_equal(known, units) and np.array_equal(self.arrays["charsmap_text"], text)):
             raise UnsupportedFeatureError("two different Precompiled normalizers are not supported; keep one of them")
         self.arrays.update(charsmap_units=units, charsmap_text=text)
-        self._take("cluster", ("index", "blocks"))
+        self._take("cluster", ("pages", "blocks"))
         self._step(normalize_program.OP_CHARSMAP)
 
     def compiled(self) -> CompiledStages:
         if self.maps:
             self.arrays.update(_joined_maps(self.maps))
         program = np.array(self.steps, np.int32).reshape(-1)
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "normalizer_program": program,
             "normalizer_ascii_stays": np.array([self.ascii_stays], np.int64),
             **self.strings.arrays("normalizer"),
@@ -197,9 +195,9 @@ def _joined_maps(names: Sequence[str]) -> dict[str, NDArray[Any]]:
     indices, blocks, offsets, texts = [], [], [np.zeros(1, np.int32)], []
     n_blocks = n_entries = n_bytes = 0
     for name in names:
-        own = {field: shipped[f"{name}_{field}"] for field in ("index", "blocks", "offsets", "text")}
-        assert own["index"].size == BLOCKS
-        indices.append(own["index"] + np.uint16(n_blocks))
+        own = {field: shipped[f"{name}_{field}"] for field in ("pages", "blocks", "offsets", "text")}
+        assert own["pages"].size == BLOCKS
+        indices.append(own["pages"] + np.uint16(n_blocks))
         # entry 0, a character that stays, is the same in all
         blocks.append(np.where(own["blocks"] > 0, own["blocks"] + np.uint16(n_entries), 0).astype(np.uint16))
         offsets.append(own["offsets"][1:] + np.int32(n_bytes))
@@ -208,7 +206,7 @@ def _joined_maps(names: Sequence[str]) -> dict[str, NDArray[Any]]:
         n_entries += own["offsets"].size - 1
         n_bytes += own["text"].size
     joined = [np.concatenate(parts) for parts in (indices, blocks, offsets, texts)]
-    return dict(zip(("map_index", "map_blocks", "map_offsets", "map_text"), joined, strict=True))
+    return dict(zip(("map_pages", "map_blocks", "map_offsets", "map_text"), joined, strict=True))
 
 
 def _literal_of(pattern: Pattern) -> str | None:
@@ -230,8 +228,7 @@ def _run_of(pattern: Pattern) -> tuple[int, int] | None:
 def compile_pre_tokenizers(stages: Sequence[pre_tokenizers.PreTokenizer]) -> CompiledStages:
     """Compile pre-tokenizers.
 
-    ``ByteLevel`` is its cut here: its bytes stay bytes, and its prefix space is a ``CUT_METASPACE`` of nobody's; so
-    ``add_prefix_space`` is refused, and the alphabet is the model's business.
+    ``ByteLevel`` is its cut here: bytes stay bytes, for the alphabet is the model's business.
 
     Parameters
     ----------
@@ -241,7 +238,8 @@ def compile_pre_tokenizers(stages: Sequence[pre_tokenizers.PreTokenizer]) -> Com
     Raises
     ------
     UnsupportedFeatureError
-        ``BertPreTokenizer``, which belongs to WordPiece, or a regular expression that cannot be reproduced exactly.
+        ``BertPreTokenizer``, which belongs to WordPiece; ``ByteLevel`` with a prefix space; or a regular expression
+        that cannot be reproduced exactly.
     """
     steps: list[tuple[int, ...]] = []
     strings = _Strings()
@@ -282,7 +280,7 @@ def compile_pre_tokenizers(stages: Sequence[pre_tokenizers.PreTokenizer]) -> Com
     arrays = {
         "cut_program": np.array(steps, np.int32).reshape(-1),
         **strings.arrays("cut"),
-        "cut_index": shipped["cut_index"],
+        "cut_pages": shipped["cut_pages"],
         "cut_blocks": shipped["cut_blocks"],
         "class_index": classes.class_index,
         "class_blocks": classes.class_blocks,

@@ -55,18 +55,18 @@ class CutClasses(NamedTuple):
 
     Attributes
     ----------
-    index, blocks : uint16[0x110000 >> 7], uint8[blocks * 128]
-        Two-stage table: code point -> bits ``WORD`` (``\\w`` of a regular expression), ``SPACE``, ``NUMERIC`` (numbers of
-        all kinds), ``PUNCTUATION`` (with all of ASCII that is no letter, digit or control).
+    pages, blocks : uint16[0x110000 >> 7], uint8[blocks * 128]
+        Two-stage table: code point -> bits ``WORD`` (what regular expressions call a word character), ``SPACE``,
+        ``NUMERIC`` (numbers of all kinds), ``PUNCTUATION`` (with all of ASCII that is no letter, digit or control).
     """
 
-    index: NDArray[np.uint16]
+    pages: NDArray[np.uint16]
     blocks: NDArray[np.uint8]
 
 
 @kernel
 def _bits(classes, code_point):
-    return np.int64(classes.blocks[np.int64(classes.index[code_point >> 7]) << 7 | code_point & 127])
+    return np.int64(classes.blocks[np.int64(classes.pages[code_point >> 7]) << 7 | code_point & 127])
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Pre-tokenizers one behind the other, as an array program: normalized rows in, pieces out.
+r"""Pre-tokenizers one behind the other, as an array program: normalized rows in, pieces out.
 
 A program is ``int32[CUT_STEP * n]``, four numbers a step, as of
 :mod:`numba_nlp.kernels.segment.normalize_program`. Every step cuts each piece that the one before left; pieces need not
@@ -8,7 +8,7 @@ tile the text, for some of it may be left out. ``CUT_METASPACE`` also writes the
 operation          arguments                    meaning
 =================  ===========================  ==============================================================
 ``CUT_CLASS``      mask, behavior, invert       at characters of a class
-``CUT_WORDS``      -                            ``\\w+|[^\\w\\s]+``
+``CUT_WORDS``      -                            ``\w+|[^\w\s]+``
 ``CUT_STRING``     string, behavior, invert     at a string
 ``CUT_GPT2``       -                            by the pattern of GPT-2 (``ByteLevel``)
 ``CUT_METASPACE``  string, scheme, split        spaces as a character, put before, cut before it
@@ -238,9 +238,9 @@ def _write_metaspace(string, scheme, source, starts, ends, n, base, target):
     for piece in range(n):
         begin, end = starts[piece], ends[piece]
         starts[piece] = at
-        if _lacks_prefix(string, source.text, begin, end):
-            if scheme == ALWAYS or (scheme == FIRST and source.starts[begin] + base == 0):
-                at = put_content(string, source, begin, begin + 1, target, at)
+        wanted = scheme == ALWAYS or (scheme == FIRST and source.starts[begin] + base == 0)
+        if wanted and _lacks_prefix(string, source.text, begin, end):
+            at = put_content(string, source, begin, begin + 1, target, at)
         if at < 0:
             return at
         copied = begin
@@ -265,12 +265,10 @@ def _lacks_prefix(string, text, begin, end):
     """Whether a piece begins neither with ``string`` nor with a space, which becomes one."""
     if text[begin] == _SPACE:
         return False
-    if end - begin < string.size:
-        return True
-    for k in range(string.size):
-        if text[begin + k] != string[k]:
-            return True
-    return False
+    k = 0
+    while k < string.size and begin + k < end and text[begin + k] == string[k]:
+        k += 1
+    return k < string.size
 
 
 @kernel

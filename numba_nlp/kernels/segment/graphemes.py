@@ -49,11 +49,11 @@ class ClusterTables(NamedTuple):
 
     Attributes
     ----------
-    index, blocks : uint16[0x110000 >> 7], uint8[blocks * 128]
+    pages, blocks : uint16[0x110000 >> 7], uint8[blocks * 128]
         Two-stage table: code point -> class.
     """
 
-    index: NDArray[np.uint16]
+    pages: NDArray[np.uint16]
     blocks: NDArray[np.uint8]
 
 
@@ -105,7 +105,7 @@ def cluster_end(tables, text, start, stop):
 
 @kernel
 def _cluster_class(tables, code_point):
-    return np.int64(tables.blocks[np.int64(tables.index[code_point >> 7]) << 7 | code_point & 127])
+    return np.int64(tables.blocks[np.int64(tables.pages[code_point >> 7]) << 7 | code_point & 127])
 
 
 @kernel

@@ -52,7 +52,7 @@ class FormTables(NamedTuple):
 
     Attributes
     ----------
-    index, blocks : uint16[0x110000 >> 7], uint16[blocks * 128]
+    pages, blocks : uint16[0x110000 >> 7], uint16[blocks * 128]
         Two-stage table: code point -> entry; 0 for characters that are settled in all forms.
     flags : uint8[entries]
         Bit ``1 << form``: not settled in that form.
@@ -67,7 +67,7 @@ class FormTables(NamedTuple):
         ``first << 21 | second`` of what composes, rising, and the result.
     """
 
-    index: NDArray[np.uint16]
+    pages: NDArray[np.uint16]
     blocks: NDArray[np.uint16]
     flags: NDArray[np.uint8]
     classes: NDArray[np.uint8]
@@ -167,7 +167,7 @@ def normal_form(tables, form, source, start, stop, scratch, target, at):
 
 @kernel
 def _entry(tables, code_point):
-    return np.int64(tables.blocks[np.int64(tables.index[code_point >> 7]) << 7 | code_point & 127])
+    return np.int64(tables.blocks[np.int64(tables.pages[code_point >> 7]) << 7 | code_point & 127])
 
 
 @kernel

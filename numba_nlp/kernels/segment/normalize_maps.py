@@ -29,14 +29,14 @@ class MapTables(NamedTuple):
 
     Attributes
     ----------
-    index, blocks : uint16[maps * BLOCKS], uint16[blocks * 128]
-        Two-stage tables, one behind the other: ``index[map * BLOCKS + (code point >> 7)]`` is a block, which holds the
+    pages, blocks : uint16[maps * BLOCKS], uint16[blocks * 128]
+        Two-stage tables, one behind the other: ``pages[map * BLOCKS + (code point >> 7)]`` is a block, which holds the
         entry of the character; 0 for characters that stay.
     offsets, text : int32[entries + 1], uint8[m]
         ``text[offsets[e]:offsets[e + 1]]`` takes the place of the characters of entry ``e``.
     """
 
-    index: NDArray[np.uint16]
+    pages: NDArray[np.uint16]
     blocks: NDArray[np.uint16]
     offsets: NDArray[np.int32]
     text: NDArray[np.uint8]
@@ -63,9 +63,9 @@ def map_characters(tables, number, source, start, stop, target, at):
     int64
         Place after the last byte written; ``UNCHANGED``; or ``STATUS_OUTPUT_FULL``.
     """
-    index, blocks = tables.index, tables.blocks
+    pages, blocks = tables.pages, tables.blocks
     first_block = number * BLOCKS
-    ascii_block = np.int64(index[first_block]) << 7
+    ascii_block = np.int64(pages[first_block]) << 7
     copied = start
     position = start
     changed = False
@@ -77,7 +77,7 @@ def map_characters(tables, number, source, start, stop, target, at):
         else:
             code_point = code_point_at(source.text, position)
             length = encoded_length(code_point)
-            entry = np.int64(blocks[np.int64(index[first_block + (code_point >> 7)]) << 7 | code_point & 127])
+            entry = np.int64(blocks[np.int64(pages[first_block + (code_point >> 7)]) << 7 | code_point & 127])
         if entry != 0:
             changed = True
             at = copy_aligned(source, copied, position, target, at)

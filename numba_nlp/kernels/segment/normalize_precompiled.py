@@ -126,7 +126,7 @@ def _offset(unit):
 
 @kernel
 def _put_rule(charsmap, place, source, first, last, target, at):
-    """Write a replacement: its first character with the range of the byte at ``first``, others with that at ``last``."""
+    """Write a replacement: its first character has the range of the byte at ``first``, others that at ``last``."""
     rules = charsmap.text
     start = at
     origin = first

@@ -39,6 +39,7 @@ from numba_nlp.kernels.segment.normalize_text import UNCHANGED, Aligned, copy_al
 from numba_nlp.kernels.segment.spans import ascii_end
 
 __all__ = [
+    "OPERATIONS",
     "OP_CHARSMAP",
     "OP_FORM",
     "OP_MAP",
@@ -47,7 +48,6 @@ __all__ = [
     "OP_REPLACE_RUNS",
     "OP_SPELL_BYTES",
     "OP_STRIP",
-    "OPERATIONS",
     "STEP",
     "NormalizerScratch",
     "NormalizerTables",

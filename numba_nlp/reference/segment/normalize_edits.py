@@ -49,7 +49,7 @@ def replace_runs(member: str | None, least: int, content: str, characters: list[
     flags = [
         is_white_space(ord(character.text)) if member is None else character.text == member for character in characters
     ]
-    runs = re.finditer("1{%d,}" % least, "".join(str(int(flag)) for flag in flags))
+    runs = re.finditer(f"1{{{least},}}", "".join(str(int(flag)) for flag in flags))
     return replace_matches([run.span() for run in runs], content, characters)
 
 

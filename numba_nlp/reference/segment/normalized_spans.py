@@ -84,9 +84,7 @@ def span_of_token(row: bytes, token: Token, unit: str, trim: bool, keep_first: b
     return first, last
 
 
-def span_of_match(
-    row: bytes, match: Match, unit: str, trim: bool, keep_first: bool, is_first: bool
-) -> tuple[int, int]:
+def span_of_match(row: bytes, match: Match, unit: str, trim: bool, keep_first: bool, is_first: bool) -> tuple[int, int]:
     """Span of a special token; the parameters are those of :func:`span_of_token`."""
     span = match.start, match.end
     text = row[match.start : match.end].decode()

@@ -117,10 +117,14 @@ def read_pre_tokenizers(stage: Stage) -> tuple[PreTokenizer, ...]:
     if kind == "Sequence":
         stage.only("type", "pretokenizers")
         return tuple(one for inner in stage.need("pretokenizers").each() for one in read_pre_tokenizers(inner))
-    plain = {"Whitespace": Whitespace, "WhitespaceSplit": WhitespaceSplit, "BertPreTokenizer": BertPreTokenizer}
+    plain: dict[str, PreTokenizer] = {
+        "Whitespace": Whitespace(),
+        "WhitespaceSplit": WhitespaceSplit(),
+        "BertPreTokenizer": BertPreTokenizer(),
+    }
     if kind in plain:
         stage.only("type")
-        return (plain[kind](),)
+        return (plain[kind],)
     if kind == "ByteLevel":
         stage.only("type", "add_prefix_space", "trim_offsets", "use_regex")
         stage.option("trim_offsets")
@@ -160,7 +164,7 @@ def read_metaspace(stage: Stage) -> Metaspace:
     if not stage.option("add_prefix_space", default=True):
         if "prepend_scheme" in stage.value and scheme != "never":
             raise SourceFormatError(
-                f"{stage.below('add_prefix_space')}: false contradicts the prepend_scheme {scheme!r}; remove one of them"
+                f"{stage.below('add_prefix_space')}: false contradicts the prepend_scheme {scheme!r}; remove one"
             )
         scheme = "never"
     return Metaspace(_read_character(stage.need("replacement")), scheme, stage.option("split", default=True))
