@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp._encoders.chunks import BYTES_PER_THREAD
 from numba_nlp._encoders.rows import Segments
+from numba_nlp._encoders.sources import BYTES_PER_THREAD
 from numba_nlp._stages.normalizer import Normalizer, Rows, read_only
 from numba_nlp.kernels.segment.normalize_text import Aligned
 

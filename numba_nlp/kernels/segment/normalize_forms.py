@@ -133,7 +133,8 @@ def normal_form(tables, form, source, start, stop, scratch, target, at):
     O(stop - start): long runs of marks are sorted by counting.
     """
     text = source.text
-    unsettled = _next_unsettled(tables, form, text, start, stop)
+    pages, blocks, flags = tables.pages, tables.blocks, tables.flags
+    unsettled = _next_unsettled(pages, blocks, flags, form, text, start, stop)
     if unsettled == stop:
         return np.int64(UNCHANGED)
     copied = start
@@ -148,7 +149,7 @@ def normal_form(tables, form, source, start, stop, scratch, target, at):
         end = begin
         while end < stop:
             code_point = code_point_at(text, end)
-            if end > unsettled and not _is_unsettled(tables, form, code_point):
+            if end > unsettled and not _is_unsettled(pages, blocks, flags, form, code_point):
                 break
             if count + MAX_PARTS > scratch.code_points.size:
                 return np.int64(STATUS_OUTPUT_FULL)
@@ -159,31 +160,31 @@ def normal_form(tables, form, source, start, stop, scratch, target, at):
             count = _compose(tables, scratch, count)
         if at + 4 * count > target.text.size:
             return np.int64(STATUS_OUTPUT_FULL)
-        at = _write(source, start, begin, scratch, count, target, at)
+        at = _write(source, start, begin, scratch.code_points, scratch.changes, count, target, at)
         copied = end
-        unsettled = _next_unsettled(tables, form, text, end, stop)
+        unsettled = _next_unsettled(pages, blocks, flags, form, text, end, stop)
     return copy_aligned(source, copied, stop, target, at)
 
 
 @kernel
-def _entry(tables, code_point):
-    return np.int64(tables.blocks[np.int64(tables.pages[code_point >> 7]) << 7 | code_point & 127])
+def _entry(pages, blocks, code_point):
+    return np.int64(blocks[np.int64(pages[code_point >> 7]) << 7 | code_point & 127])
 
 
 @kernel
-def _is_unsettled(tables, form, code_point):
-    return (np.int64(tables.flags[_entry(tables, code_point)]) >> form) & 1 != 0
+def _is_unsettled(pages, blocks, flags, form, code_point):
+    return (np.int64(flags[_entry(pages, blocks, code_point)]) >> form) & 1 != 0
 
 
 @kernel
-def _next_unsettled(tables, form, text, position, stop):
+def _next_unsettled(pages, blocks, flags, form, text, position, stop):
     """Place of the first character that is not settled, or ``stop``; ASCII is settled in all forms."""
     while position < stop:
         if text[position] < 0x80:
             position += 1
             continue
         code_point = code_point_at(text, position)
-        if _is_unsettled(tables, form, code_point):
+        if _is_unsettled(pages, blocks, flags, form, code_point):
             return position
         position += encoded_length(code_point)
     return stop
@@ -192,31 +193,31 @@ def _next_unsettled(tables, form, text, position, stop):
 @kernel
 def _decompose(tables, form, code_point, scratch, count):
     """Write the decomposition of a character from ``count`` on; returns the new count."""
+    code_points, classes, changes = scratch.code_points, scratch.classes, scratch.changes
+    pages, blocks = tables.pages, tables.blocks
     if _HANGUL <= code_point < _HANGUL_END:
         number = code_point - _HANGUL
-        _push(scratch, count, _LEADS + number // (_N_VOWELS * _N_TAILS), 0, 0)
-        _push(scratch, count + 1, _VOWELS + number // _N_TAILS % _N_VOWELS, 0, 1)
-        if number % _N_TAILS == 0:
-            return count + 2
-        _push(scratch, count + 2, _TAILS + number % _N_TAILS, 0, 1)
-        return count + 3
-    entry = _entry(tables, code_point)
+        code_points[count] = _LEADS + number // (_N_VOWELS * _N_TAILS)
+        code_points[count + 1] = _VOWELS + number // _N_TAILS % _N_VOWELS
+        code_points[count + 2] = _TAILS + number % _N_TAILS
+        for k in range(3):
+            classes[count + k] = 0
+            changes[count + k] = np.int64(k > 0)
+        return count + (2 if number % _N_TAILS == 0 else 3)
+    entry = _entry(pages, blocks, code_point)
     place = entry + (tables.flags.size if form & 1 else 0)  # NFKD and NFKC are odd
     first, last = np.int64(tables.offsets[place]), np.int64(tables.offsets[place + 1])
     if first == last:
-        _push(scratch, count, code_point, np.int64(tables.classes[entry]), 0)
+        code_points[count] = code_point
+        classes[count] = tables.classes[entry]
+        changes[count] = 0
         return count + 1
-    for k in range(first, last):
-        part = np.int64(tables.parts[k])
-        _push(scratch, count + k - first, part, np.int64(tables.classes[_entry(tables, part)]), np.int64(k > first))
+    for k in range(last - first):
+        part = np.int64(tables.parts[first + k])
+        code_points[count + k] = part
+        classes[count + k] = tables.classes[_entry(pages, blocks, part)]
+        changes[count + k] = np.int64(k > 0)
     return count + last - first
-
-
-@kernel
-def _push(scratch, place, code_point, combining_class, change):
-    scratch.code_points[place] = code_point
-    scratch.classes[place] = combining_class
-    scratch.changes[place] = change
 
 
 @kernel
@@ -232,14 +233,13 @@ def _put_in_order(scratch, count):
         while i < count and classes[i] != 0:
             i += 1
         if i - first <= _SHORT_RUN:
-            _sort_by_insertion(scratch, first, i)
+            _sort_by_insertion(scratch.code_points, classes, scratch.changes, first, i)
         else:
             _sort_by_counting(scratch, first, i)
 
 
 @kernel
-def _sort_by_insertion(scratch, first, last):
-    code_points, classes, changes = scratch.code_points, scratch.classes, scratch.changes
+def _sort_by_insertion(code_points, classes, changes, first, last):
     for i in range(first + 1, last):
         code_point, own, change = code_points[i], classes[i], changes[i]
         k = i
@@ -288,7 +288,7 @@ def _compose(tables, scratch, count):
     for i in range(count):
         code_point, own = np.int64(code_points[i]), np.int64(classes[i])
         if starter >= 0 and last_class < own:
-            composed = _composed(tables, np.int64(code_points[starter]), code_point)
+            composed = _composed(tables.pairs, tables.composed, np.int64(code_points[starter]), code_point)
             if composed >= 0:
                 code_points[starter] = composed
                 changes[starter] += changes[i] - 1
@@ -306,34 +306,34 @@ def _compose(tables, scratch, count):
 
 
 @kernel
-def _composed(tables, first, second):
+def _composed(pairs, composed, first, second):
     """What two characters compose to, or -1."""
     if _LEADS <= first < _LEADS + _N_LEADS and _VOWELS <= second < _VOWELS + _N_VOWELS:
         return _HANGUL + ((first - _LEADS) * _N_VOWELS + second - _VOWELS) * _N_TAILS
     if _HANGUL <= first < _HANGUL_END and _TAILS < second < _TAILS + _N_TAILS and (first - _HANGUL) % _N_TAILS == 0:
         return first + second - _TAILS
     wanted = first << 21 | second
-    low, high = np.int64(0), np.int64(tables.pairs.size)
+    low, high = np.int64(0), np.int64(pairs.size)
     while low < high:
         middle = (low + high) >> 1
-        if tables.pairs[middle] < wanted:
+        if pairs[middle] < wanted:
             low = middle + 1
         else:
             high = middle
-    if low < tables.pairs.size and tables.pairs[low] == wanted:
-        return np.int64(tables.composed[low])
+    if low < pairs.size and pairs[low] == wanted:
+        return np.int64(composed[low])
     return np.int64(-1)
 
 
 @kernel
-def _write(source, start, position, scratch, count, target, at):
+def _write(source, start, position, code_points, changes, count, target, at):
     """Write the characters of a stretch that began at ``position``; gives out ranges by their changes."""
     aligned = target.starts.size > 0
     from_start = np.int64(0)
     from_end = np.int64(0)
     for i in range(count):
         if aligned:
-            change = np.int64(scratch.changes[i])
+            change = np.int64(changes[i])
             if change <= 0:
                 from_start, from_end = np.int64(source.starts[position]), np.int64(source.ends[position])
                 for _ in range(1 - change):
@@ -342,5 +342,5 @@ def _write(source, start, position, scratch, count, target, at):
                 from_start, from_end = np.int64(source.starts[position - 1]), np.int64(source.ends[position - 1])
             else:
                 from_start, from_end = np.int64(0), np.int64(0)
-        at = put_character(np.int64(scratch.code_points[i]), from_start, from_end, target, at)
+        at = put_character(np.int64(code_points[i]), from_start, from_end, target, at)
     return at
