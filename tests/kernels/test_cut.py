@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from numba_nlp._stages.cutter import cut_tables
@@ -169,15 +169,63 @@ def test_the_first_piece_is_that_of_the_row():
         assert target.text[pieces[0][0] : pieces[1][0]].tobytes() == expected
 
 
-@pytest.mark.parametrize(("room", "n_pieces", "capacity"), [(2, 8, 8), (64, 1, 64), (64, 8, 2)])
-def test_no_room_is_said(room, n_pieces, capacity):
-    arrays = compile_pre_tokenizers([pre_tokenizers.Metaspace("\u2581", "always", True)]).arrays
+@given(
+    text=texts,
+    steps=st.lists(st.sampled_from(list(STEPS)), max_size=3),
+    rooms=st.tuples(*(st.integers(0, 40) for _ in range(3))),
+)
+@example("a b c", [pre_tokenizers.Metaspace("\u2581", "always", True)], (40, 1, 40))
+@example("a b c", [pre_tokenizers.Metaspace("\u2581", "always", True)] * 2, (40, 40, 7))
+@example("a b", [pre_tokenizers.Metaspace("\u2581", "always", False)], (40, 40, 5))
+@example("a b", [pre_tokenizers.Metaspace("\u2581", "always", False)], (40, 40, 4))
+@example("a b", [pre_tokenizers.Metaspace("\u2581", "never", False)], (40, 40, 3))
+@example("ab cd", [pre_tokenizers.Metaspace("\u2581", "never", False)], (40, 40, 6))
+def test_no_room_is_said(text, steps, rooms):
+    """Whatever has no room says so; what has, gives the pieces that it gives with plenty."""
+    arrays = {name: frozen(array.copy()) for name, array in compile_pre_tokenizers(steps).arrays.items()}
+    tables = cut_tables(arrays)
+    rewrites = any(isinstance(step, pre_tokenizers.Metaspace) for step in steps)
+    source = new_aligned(len(text.encode()), aligned=True)
+    stop = load_aligned(np.frombuffer(text.encode() or b" ", np.uint8), 0, len(text.encode()), source, 0)
+    room, n_pieces, capacity = rooms
+    found = []
+    for size, places, memory in ((room, n_pieces, capacity), (900, 900, 900)):
+        target = new_aligned(size if rewrites else 0, aligned=rewrites)
+        pieces = np.zeros(places, np.int64), np.zeros(places, np.int64)
+        scratch = new_cut_scratch(memory, True)
+        n = int(cut(tables, source, 0, stop, 0, scratch, target, 0, *pieces, 0))
+        found.append((n, pieces[0][: max(n, 0)].tolist(), pieces[1][: max(n, 0)].tolist()))
+    short, plenty = found
+    assert plenty[0] >= 0
+    assert short == plenty or short[0] == STATUS_OUTPUT_FULL
+
+
+def test_gpt2_cuts():
+    arrays = compile_pre_tokenizers([pre_tokenizers.ByteLevel(False, True)]).arrays
     tables = cut_tables({name: frozen(array.copy()) for name, array in arrays.items()})
-    source, target = new_aligned(8, aligned=True), new_aligned(room, aligned=True)
-    stop = load_aligned(np.frombuffer(b"a b c", np.uint8), 0, 5, source, 0)
-    pieces = np.zeros(n_pieces, np.int64), np.zeros(n_pieces, np.int64)
-    scratch = new_cut_scratch(capacity, True)
-    assert cut(tables, source, 0, stop, 0, scratch, target, 0, *pieces, 0) == STATUS_OUTPUT_FULL
+    text = "It's  12 x\n"
+    source = new_aligned(len(text), aligned=True)
+    stop = load_aligned(np.frombuffer(text.encode(), np.uint8), 0, len(text), source, 0)
+    pieces = np.zeros(20, np.int64), np.zeros(20, np.int64)
+    n = cut(tables, source, 0, stop, 0, new_cut_scratch(20, True), new_aligned(0, False), 0, *pieces, 0)
+    found = [text[a:b] for a, b in zip(pieces[0][:n], pieces[1][:n], strict=True)]
+    assert found == ["It", "'s", " ", " 12", " x", "\n"]
+
+
+def test_rows_wait_for_room():
+    arrays = compile_pre_tokenizers([pre_tokenizers.WhitespaceSplit()]).arrays
+    tables = cut_tables({name: frozen(array.copy()) for name, array in arrays.items()})
+    source = new_aligned(8, aligned=True)
+    load_aligned(np.frombuffer(b"a b cd e", np.uint8), 0, 8, source, 0)
+    starts, ends = frozen(np.array([0, 4], np.int64)), frozen(np.array([4, 8], np.int64))
+    pieces, first = (np.zeros(3, np.int64), np.zeros(3, np.int64)), np.zeros(3, np.int64)
+    rest = frozen(np.zeros(0, np.int64)), 0, new_cut_scratch(8, True), new_aligned(0, False), 0
+    assert cut_rows(tables, source, starts, ends, *rest, *pieces, 0, first) == 1
+    assert first[1] == 2
+    pieces = tuple(np.concatenate((part, [0, 0])) for part in pieces)
+    assert cut_rows(tables, source, starts, ends, rest[0], 1, *rest[2:], *pieces, 2, first) == 2
+    assert first.tolist() == [0, 2, 4]
+    assert [pieces[0][:4].tolist(), pieces[1][:4].tolist()] == [[0, 2, 4, 7], [1, 3, 6, 8]]
 
 
 def test_operations_are_those_of_the_table():

@@ -15,7 +15,7 @@ from numba_nlp.kernels.segment.normalize_forms import FormTables, new_form_scrat
 from numba_nlp.kernels.segment.normalize_maps import MapTables, map_characters
 from numba_nlp.kernels.segment.normalize_precompiled import CharsmapTables, apply_charsmap
 from numba_nlp.kernels.segment.normalize_program import new_normalizer_scratch, normalize, normalize_rows
-from numba_nlp.kernels.segment.normalize_text import UNCHANGED, load_aligned, new_aligned
+from numba_nlp.kernels.segment.normalize_text import UNCHANGED, Aligned, copy_aligned, load_aligned, new_aligned
 from numba_nlp.reference.segment import graphemes as plain_graphemes
 from numba_nlp.reference.segment import normalize_edits as plain_edits
 from numba_nlp.reference.segment import normalize_forms as plain_forms
@@ -40,6 +40,7 @@ from vocab_tools.formats.stages.patterns import Pattern
 FORMS = ("NFD", "NFKD", "NFC", "NFKC")
 #: U+FDFA, three bytes, decomposes to 33; byte spelling doubles.
 ROOM = 80
+UNWRITTEN = 7
 
 
 def tables_of(kind, prefix):
@@ -80,12 +81,34 @@ def agree(step, expected, text):
     found = applied(step, text)
     assert found == expected
     assert without_ranges(step, text) == plain_text.text_of(expected)
+    say_when_full(step, text, len(plain_text.text_of(expected).encode()))
+
+
+def say_when_full(step, text, n):
+    """Every room that is too small is said, and nothing is written beyond it."""
+    source, start, stop = loaded(text)
+    for room in range(0, n, max(n // 6, 1)):
+        target = new_aligned(n, aligned=True)
+        target.text[room:] = UNWRITTEN
+        short = Aligned(target.text[:room], target.starts[:room], target.ends[:room])
+        assert step(source, start, stop, short, 0) in (STATUS_OUTPUT_FULL, UNCHANGED)
+        assert (target.text[room:] == UNWRITTEN).all()
 
 
 def test_a_raw_row_comes_from_itself():
     source, start, stop = loaded("a\u00e9\U0001f600")
     expected = [("a", 0, 1), ("\u00e9", 1, 3), ("\U0001f600", 3, 7)]
     assert characters_of(source, start, stop) == expected == plain_text.load_aligned("a\u00e9\U0001f600")
+
+
+def test_copies_say_when_full():
+    data = np.frombuffer("ab\u00e9".encode(), np.uint8)
+    source, target = new_aligned(4, aligned=True), new_aligned(3, aligned=True)
+    assert load_aligned(data, 0, 4, source, 0) == 4
+    assert load_aligned(data, 0, 4, target, 0) == STATUS_OUTPUT_FULL
+    assert copy_aligned(source, 0, 3, target, 1) == STATUS_OUTPUT_FULL
+    assert copy_aligned(source, 2, 4, target, 1) == 3
+    assert characters_of(target, 1, 3) == [("\u00e9", 2, 4)]
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -165,6 +188,8 @@ def test_replace_string(text, pattern, content):
 
 
 @given(text=texts, member=st.sampled_from([None, " ", "a", "\u0301"]), least=st.integers(1, 3), content=contents)
+@example("a  b a", " ", 2, "\u2581")
+@example("a \u3000b\n", None, 1, "")
 def test_replace_runs(text, member, least, content):
     number = normalize_edits.ANY_WHITE_SPACE if member is None else ord(member)
     expected = plain_edits.replace_runs(member, least, content, plain_text.load_aligned(text))
@@ -172,6 +197,7 @@ def test_replace_runs(text, member, least, content):
 
 
 @given(text=texts, cuts=st.sets(st.integers(0, 24)), content=contents)
+@example("abcd", {0, 1, 2, 3}, "\u00e9")
 def test_replace_matches(text, cuts, content):
     places = sorted(place for place in cuts if place <= len(text))
     matches = list(zip(places[::2], places[1::2], strict=False))
