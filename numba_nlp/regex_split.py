@@ -7,6 +7,7 @@ be translated exactly is refused by name.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -86,13 +87,7 @@ class RegexSplitter:
         code_points = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
         ends: list[int] = []
         position = 0
-        for match in self._compiled.finditer(self._image(code_points)):
-            start, end = match.span()
-            if start == end:
-                raise UnsupportedFeatureError(
-                    f"the pattern {self.regex_text!r} matches the empty string (at character {start}); rewrite it so "
-                    "that every match has a character"
-                )
+        for start, end in self._matches(code_points):
             if start > position:
                 self._gap(text, position)
                 ends.append(start)
@@ -102,6 +97,39 @@ class RegexSplitter:
             self._gap(text, position)
             ends.append(len(text))
         return _byte_offsets(code_points)[np.array(ends, dtype=np.int64)]
+
+    def match_bounds(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the expression matches in a text.
+
+        Parameters
+        ----------
+        text : str
+            Without lone surrogates.
+
+        Returns
+        -------
+        starts, ends : int64[n], int64[n]
+            Byte offsets in the UTF-8 form of ``text``, rising.
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            The expression matched the empty string.
+        """
+        code_points = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
+        bounds = np.array(list(self._matches(code_points)), dtype=np.int64).reshape(-1, 2)
+        offsets = _byte_offsets(code_points)
+        return offsets[bounds[:, 0]], offsets[bounds[:, 1]]
+
+    def _matches(self, code_points: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
+        for match in self._compiled.finditer(self._image(code_points)):
+            start, end = match.span()
+            if start == end:
+                raise UnsupportedFeatureError(
+                    f"the pattern {self.regex_text!r} matches the empty string (at character {start}); rewrite it so "
+                    "that every match has a character"
+                )
+            yield start, end
 
     def _image(self, code_points: NDArray[np.uint32]) -> str:
         """The text with the characters that the expression does not mention replaced by stand-ins for their class."""

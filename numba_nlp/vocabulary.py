@@ -74,7 +74,7 @@ class Vocabulary:
         schema = schema_of(_IN_MEMORY, content)
         given = {name: _frozen_array(name, array) for name, array in arrays.items()}
         check_structure(_IN_MEMORY, schema, given, content)
-        ordered = {field.name: given[field.name] for field in schema.arrays}
+        ordered = {field.name: given[field.name] for field in schema.fields_of(given)}
         content["payload_digest"] = payload_digest(ordered)
         content["metadata_digest"] = metadata_digest(content)
         self._fill(ordered, content, None)
@@ -257,7 +257,7 @@ class Vocabulary:
         _compare_digest(file, "metadata_digest", metadata["metadata_digest"], metadata_digest(metadata))
 
         named = {place.name for place in header.places}
-        for field in schema.arrays:
+        for field in schema.fields_of(named):
             if field.name not in named:
                 fail(file, f"array `{field.name}` is missing")
         body = whole_file()[header.body_start :]
@@ -265,7 +265,7 @@ class Vocabulary:
         wanted = [place for place in header.places if not place.name.startswith("padding.")]
         arrays = {place.name: body[place.start : place.stop].view(place.dtype) for place in wanted}
         check_structure(file, schema, arrays, metadata)
-        order = [field.name for field in schema.arrays]
+        order = [field.name for field in schema.fields_of(named)]
         if list(arrays) != order:
             fail(file, f"arrays are stored as {', '.join(arrays)}, expected the order {', '.join(order)}")
         if verify:

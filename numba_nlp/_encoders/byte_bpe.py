@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp._encoders.normalized import NormalizedText, normalize_segments
 from numba_nlp._encoders.regex_cut import cut_segments
 from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen
 from numba_nlp._fastcall.families import byte_bpe
+from numba_nlp._stages.normalizer import Normalizer
 from numba_nlp.errors import STATUS_UNKNOWN_ID
 from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch, new_scratch
+from numba_nlp.kernels.segment.normalized_spans import fill_normalized_spans
 from numba_nlp.kernels.segment.prefix import prefix_spaces
 from numba_nlp.kernels.segment.spans import (
     TRIM_ALL,
@@ -68,6 +71,11 @@ class ByteBpeEncoder(CachedEncoder):
                 vocabulary["class_blocks"],
                 metadata["reference"],
             ).piece_ends
+        self._normalizer: Normalizer | None = None
+        if "normalizer_program" in vocabulary.arrays:
+            self._normalizer = Normalizer(vocabulary.arrays, metadata["normalizer_regexes"])
+            special_first = special_first.copy()
+            special_first[0x80:] = 1  # single texts with such bytes go the plain way
         super().__init__(tables, "whole" if pattern == "regex" else pattern, special_first)
 
     def family(self) -> _fastcall.Family:
@@ -85,7 +93,11 @@ class ByteBpeEncoder(CachedEncoder):
         return piece_shapes(self.tables.piece_bytes, self._piece_offsets)
 
     def takes_strings(self) -> bool:
-        return self._splitter is None and not self._add_prefix_space
+        return self._normalizer is None and self._splitter is None and not self._add_prefix_space
+
+    def takes_single(self) -> bool:
+        stays = self._normalizer is None or self._normalizer.ascii_stays
+        return stays and self._splitter is None and not self._add_prefix_space
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -107,6 +119,12 @@ class ByteBpeEncoder(CachedEncoder):
         source, source_starts, source_ends, fixed = data, starts, ends, NO_IDS
         if segments is not None:
             source_starts, source_ends, fixed = segments.starts, segments.ends, segments.fixed
+        normalized: NormalizedText | None = None
+        if self._normalizer is not None and not self._normalizer.stays(data, starts, ends):
+            normalized = normalize_segments(
+                self._normalizer, data, starts, ends, segments, unit is not None, num_threads
+            )
+            source, source_starts, source_ends = normalized.data, normalized.starts, normalized.ends
         if self._add_prefix_space:
             source, source_starts, source_ends = _with_prefix_spaces(source, source_starts, source_ends, fixed)
         if self._splitter is not None:
@@ -118,6 +136,11 @@ class ByteBpeEncoder(CachedEncoder):
         def spans_of_rows(
             first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]
         ) -> None:
+            if normalized is not None:
+                self._fill_normalized_spans(
+                    data, starts, ends, segments, normalized, first, last, ids, offsets, unit, *spans
+                )
+                return
             self._fill_spans(
                 data, starts[first:last], ends[first:last], segments, first, last, ids, offsets, unit, *spans
             )
@@ -159,9 +182,45 @@ class ByteBpeEncoder(CachedEncoder):
             UNIT_BYTE if unit == "byte" else UNIT_CHAR, int(self._add_prefix_space), self._trim, span_starts,
             span_ends, where,
         )  # fmt: skip
-        if status < 0:
-            problem = "an unknown id" if status == STATUS_UNKNOWN_ID else "ids that do not tile the text"
-            raise RuntimeError(f"spans of row {first_row + where[0]}: {problem}; please report this with the text")
+        _check_spans(int(status), first_row + int(where[0]))
+
+    def _fill_normalized_spans(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        normalized: NormalizedText,
+        first_row: int,
+        last_row: int,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        unit: str | None,
+        span_starts: NDArray[np.int64],
+        span_ends: NDArray[np.int64],
+    ) -> None:
+        rows = slice(first_row, last_row)
+        if segments is None:
+            seg_starts, seg_ends = starts, ends
+            seg_fixed = frozen(np.full(starts.size, -1, np.int32))
+            first_of_row = frozen(np.arange(first_row, last_row + 1))
+        else:
+            seg_starts, seg_ends, seg_fixed = segments.starts, segments.ends, segments.fixed
+            first_of_row = segments.first_of_row[first_row : last_row + 1]
+        where = np.zeros(2, np.int64)
+        status = fill_normalized_spans(
+            self._piece_offsets, data, starts[rows], ends[rows], seg_starts, seg_ends, seg_fixed, first_of_row,
+            normalized.source, normalized.starts, normalized.ends, ids, offsets,
+            UNIT_BYTE if unit == "byte" else UNIT_CHAR, int(self._add_prefix_space), self._trim, span_starts,
+            span_ends, where,
+        )  # fmt: skip
+        _check_spans(int(status), first_row + int(where[0]))
+
+
+def _check_spans(status: int, row: int) -> None:
+    if status < 0:
+        problem = "an unknown id" if status == STATUS_UNKNOWN_ID else "ids that do not tile the text"
+        raise RuntimeError(f"spans of row {row}: {problem}; please report this with the text")
 
 
 def _for_any_bytes(class_index: NDArray[np.uint16]) -> NDArray[np.uint16]:

@@ -119,6 +119,10 @@ class CachedEncoder(ABC):
         """Whether a row that is one ``str`` is encoded from its own bytes alone."""
         return True
 
+    def takes_single(self) -> bool:
+        """Whether that holds for a text without the bytes of ``special_first``."""
+        return self.takes_strings()
+
     def describe(self) -> dict[str, Any]:
         """What runs, as far as the family decides it."""
         return {"calls": "by address" if self.uses_fast_calls else "through Numba's dispatcher"}
@@ -127,7 +131,7 @@ class CachedEncoder(ABC):
 
     def single_call(self) -> tuple[Callable[[int, Any], NDArray[np.int32] | None], int, Any] | None:
         """Function, control-block address and owner for single texts, or None where only the plain way is right."""
-        if not self.uses_fast_calls or not self.takes_strings():
+        if not self.uses_fast_calls or not self.takes_single():
             return None
         context = self._new_context()
         assert context.control is not None

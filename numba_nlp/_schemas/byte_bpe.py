@@ -17,6 +17,7 @@ from numba_nlp._schemas.fields import (
     check_table_size,
     fail,
 )
+from numba_nlp._schemas.normalizer import NORMALIZER_ARRAYS, check_normalizer
 
 __all__ = ["BYTE_BPE"]
 
@@ -26,6 +27,7 @@ _N_BASE = 256
 
 def _check_byte_bpe(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     """What the field declarations of byte-level BPE cannot say."""
+    check_normalizer(file, arrays, metadata)
     _check_merges(file, arrays["merge_table"], arrays["merge_pairs"], sizes["symbols"])
     if arrays["class_blocks"].size % 128:
         fail(file, f"array `class_blocks` has length {arrays['class_blocks'].size}, expected a multiple of 128")
@@ -128,4 +130,5 @@ BYTE_BPE = Schema(
     },
     size="ids",
     check=_check_byte_bpe,
+    groups=(NORMALIZER_ARRAYS,),
 )

@@ -6,7 +6,7 @@ were loaded with ``verify=False``. ``docs/data_contracts.md`` is the prose form 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -94,7 +94,7 @@ class Schema:
     Parameters
     ----------
     arrays : tuple of ArrayField
-        All arrays, in file order; no others are allowed.
+        Arrays that every vocabulary has, in file order; no others are allowed but those of groups.
     metadata : tuple of MetadataField
         Required entries; further JSON values may stand beside them.
     sizes : mapping of str to callable
@@ -105,6 +105,8 @@ class Schema:
         The size that is the number of ids.
     check : callable
         ``check(file, arrays, metadata, sizes)`` for what the fields cannot say; calls :func:`fail`.
+    groups : tuple of tuple of ArrayField
+        Arrays that are there together or not at all; in a file they follow the others.
     """
 
     arrays: tuple[ArrayField, ...]
@@ -113,6 +115,12 @@ class Schema:
     limits: Mapping[str, tuple[int, int]]
     size: str
     check: Callable[[str, Arrays, Mapping[str, Any], Mapping[str, int]], None]
+    groups: tuple[tuple[ArrayField, ...], ...] = ()
+
+    def fields_of(self, names: Container[str]) -> tuple[ArrayField, ...]:
+        """Fields of a vocabulary that has arrays of these names: groups of which it has one, it must have whole."""
+        there = (group for group in self.groups if any(field.name in names for field in group))
+        return (*self.arrays, *(field for group in there for field in group))
 
 
 # Metadata that every algorithm has.
@@ -144,13 +152,14 @@ def check_structure(file: str, schema: Schema, arrays: Arrays, metadata: Mapping
     VocabularyFormatError
         Names the first field that is wrong, its value, and what was expected.
     """
-    for field in schema.arrays:
+    fields = schema.fields_of(arrays)
+    for field in fields:
         if field.name not in arrays:
             fail(file, f"array `{field.name}` is missing")
         dtype = arrays[field.name].dtype
         if dtype != np.dtype(field.dtype):
             fail(file, f"array `{field.name}` has dtype {dtype}, expected {field.dtype}")
-    unknown = sorted(set(arrays) - {field.name for field in schema.arrays})
+    unknown = sorted(set(arrays) - {field.name for field in fields})
     if unknown:
         fail(file, f"array `{unknown[0]}` does not belong to algorithm {metadata['algorithm']!r}")
 
@@ -158,7 +167,7 @@ def check_structure(file: str, schema: Schema, arrays: Arrays, metadata: Mapping
     for name, (least, most) in schema.limits.items():
         if not least <= sizes[name] <= most:
             fail(file, f"number of {name.replace('_', ' ')} is {sizes[name]}, expected {least} to {most}")
-    for field in schema.arrays:
+    for field in fields:
         _check_array(file, field, arrays, sizes)
     schema.check(file, arrays, metadata, sizes)
 

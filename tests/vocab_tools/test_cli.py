@@ -64,8 +64,8 @@ def test_compile_passes_every_option_on(tmp_path):
 
 def test_errors_are_one_line_and_exit_code_1(tmp_path):
     output = tmp_path / "out.safetensors"
-    source = write_json(tmp_path / "toy.json", tokenizer_file(normalizer={"type": "NFC"}))
-    assert 'normalizer = {"type": "NFC"}' in one_line(run("compile", source, "-o", output))
+    source = write_json(tmp_path / "toy.json", tokenizer_file(normalizer={"type": "Novel"}))
+    assert 'normalizer = {"type": "Novel"}' in one_line(run("compile", source, "-o", output))
     assert "does not exist" in one_line(run("compile", tmp_path / "nothing", "-o", output))
     assert not output.exists()
     good = write_json(tmp_path / "toy.json", tokenizer_file())

@@ -94,11 +94,12 @@ def test_merges_are_checked_against_the_vocabulary(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "where"),
     [
-        ({"normalizer": {"type": "NFC"}}, 'normalizer = {"type": "NFC"}: the normalizer \'NFC\''),
+        ({"normalizer": {"type": "Novel"}}, 'normalizer = {"type": "Novel"}: the normalizer \'Novel\''),
         (
-            {"normalizer": sequence("normalizers", {"type": "Lowercase"})},
-            "normalizer.normalizers[0] = ",
+            {"normalizer": sequence("normalizers", {"type": "NFC", "novel": 1})},
+            "normalizer.normalizers[0].novel = ",
         ),
+        ({"normalizer": {"type": "BertNormalizer"}}, 'normalizer = {"type": "BertNormalizer"}: '),
         ({"pre_tokenizer": None}, "pre_tokenizer = null: "),
         ({"pre_tokenizer": {"type": "Whitespace"}}, "pre_tokenizer = "),
         ({"pre_tokenizer": NO_CUT}, "pre_tokenizer = "),

@@ -17,6 +17,8 @@ from numba_nlp.kernels.tables.hashing import EMPTY, fill_merge_slots, fill_piece
 from numba_nlp.kernels.tables.merge_table import new_merge_table
 from numba_nlp.regex_split import RegexSplitter
 from vocab_tools.compiler.classes import class_tables
+from vocab_tools.compiler.normalization import normalization_tables
+from vocab_tools.compiler.stages import compile_normalizers
 from vocab_tools.formats.description import KIND_BYTE, KIND_NORMAL, AddedToken, Description
 
 __all__ = ["MAX_PIECE_BYTES", "build_arrays"]
@@ -122,6 +124,14 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
         **_special_arrays(description.added_tokens),
         "template_single": np.array(description.template_single, dtype=np.int32),
     }
+    normalizing: dict[str, Any] = {}
+    if description.normalizers:
+        compiled = compile_normalizers(description.normalizers)
+        arrays.update(compiled.arrays)
+        normalizing = {
+            "normalizer_regexes": list(compiled.regexes),
+            "normalizer_unicode_version": normalization_tables().metadata["unicode_version_forms"],
+        }
     metadata: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "algorithm": ALGORITHM,
@@ -138,6 +148,7 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
         "whole_pieces": unreached > 0,
         "unique_products": merges.unique_products,
         "special_policy": description.special_policy,
+        **normalizing,
     }
     return arrays, metadata
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from vocab_tools.formats.stages.normalizers import Normalizer
+
 __all__ = [
     "KIND_ABSENT",
     "KIND_BYTE",
@@ -98,6 +100,8 @@ class Description:
         ``add_prefix_space`` put there, and is not trimmed.
     ignore_merges : bool
         A pre-token that is itself a piece gives that piece without merging.
+    normalizers : tuple of normalizers
+        What is done to text before it is cut, in this order.
     special_policy : {"raise", "match", "plain"}
         What is done with special tokens written in the text.
     template_single : tuple of int
@@ -120,5 +124,6 @@ class Description:
     trim_offsets: bool = False
     trim_keeps_prefix_space: bool = False
     ignore_merges: bool = False
+    normalizers: tuple[Normalizer, ...] = ()
     special_policy: str = "match"
     template_single: tuple[int, ...] = ()

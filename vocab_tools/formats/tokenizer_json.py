@@ -82,7 +82,7 @@ def read(
     for key in IGNORABLE:
         if stage(key).value is not None and key not in ignore:
             stage(key).refuse(f"{key} set inside the file is not applied", f'pass ignore=("{key}",) to leave it out')
-    read_normalizer(stage("normalizer"))
+    normalizers = read_normalizer(stage("normalizer"))
     cutting = read_pre_tokenizer(stage("pre_tokenizer"))
     read_decoder(stage("decoder"))
     post = read_post_processor(stage("post_processor"))
@@ -90,6 +90,12 @@ def read(
     place = Place(path, text, "model.vocab")
     vocab = check_ids(model.need("vocab").value, place)
     added = _read_added_tokens(stage("added_tokens"), vocab)
+    for number, token in enumerate(added if normalizers else ()):
+        if token.normalized:
+            stage("added_tokens").below(number).refuse(
+                "an added token that is matched in normalized text is not supported together with a normalizer",
+                "set its field normalized to false",
+            )
     ignore_merges = model.value.get("ignore_merges", False)
     if ignore_merges:
         _refuse_whole_single_words(added, vocab, model.below("ignore_merges"))
@@ -113,6 +119,7 @@ def read(
         trim_offsets=post.trim_offsets,
         trim_keeps_prefix_space=post.trim_keeps_prefix_space,
         ignore_merges=ignore_merges,
+        normalizers=normalizers,
         special_policy="match",
         template_single=post.template_single,
     )

@@ -51,8 +51,12 @@ __all__ = [
     "TRIM_NONE",
     "UNIT_BYTE",
     "UNIT_CHAR",
+    "ascii_end",
+    "count_chars",
+    "edge_spaces",
     "fill_spans",
     "piece_shapes",
+    "trim_special",
 ]
 
 UNIT_BYTE = 0
@@ -212,7 +216,7 @@ def fill_spans(
                 ends[token] = n_chars + width
                 if trim != TRIM_NONE:
                     keep = trim == TRIM_KEEP_FIRST and (token == first_token or n_chars == 0)
-                    _trim_special(data, start, stop, unit, keep, token, starts, ends)
+                    trim_special(data, start, stop, unit, keep, token, starts, ends)
                 token += 1
                 n_chars += width
             counted = stop
@@ -385,7 +389,7 @@ def _fill_with_rules(
             n_chars += count_chars(data, position, position + n)
         last = first + 1 if n == 0 and prefix == 1 and unit == UNIT_CHAR else n_chars
         if trim != TRIM_NONE:
-            leading, trailing = _edge_spaces(data, position, n)
+            leading, trailing = edge_spaces(data, position, n)
             if trailing == n:
                 trailing += prefix
             keep = (trim == TRIM_KEEP_FIRST) & ((token == first_token) | (first == 0))
@@ -402,8 +406,18 @@ def _fill_with_rules(
 
 
 @kernel
-def _edge_spaces(data, position, n):
-    """Number of U+0020 that ``data[position:position + n]`` starts with, and that it ends with."""
+def edge_spaces(data, position, n):
+    """Number of U+0020 that a token starts with, and that it ends with.
+
+    Parameters
+    ----------
+    data, position, n : uint8[m], int64, int64
+        The token is ``data[position:position + n]``.
+
+    Returns
+    -------
+    leading, trailing : int64, int64
+    """
     if n == 0:
         return np.int64(0), np.int64(0)
     leading = np.int64(data[position] == _SPACE)
@@ -421,8 +435,22 @@ def _edge_spaces(data, position, n):
 
 
 @kernel
-def _trim_special(data, start, stop, unit, keep_one, token, starts, ends):
-    """Trim white space, and U+0120, off the span of a special token."""
+def trim_special(data, start, stop, unit, keep_one, token, starts, ends):
+    """Trim white space, and U+0120, off the span of a special token.
+
+    Parameters
+    ----------
+    data, start, stop : uint8[n], int64, int64
+        The match.
+    unit : int64
+        ``UNIT_BYTE`` or ``UNIT_CHAR``.
+    keep_one : bool
+        Whether white space in front stays when it is one character.
+    token : int64
+        Index of the span.
+    starts, ends : int64[m], int64[m]
+        Changed at ``token``.
+    """
     leading = np.int64(0)
     n_leading = 0
     position = start
