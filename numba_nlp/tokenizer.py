@@ -250,7 +250,8 @@ class Tokenizer:
         if isinstance(texts, (list, tuple)) and not (spans or add_special_tokens or progress):
             check_choices(errors, nulls)
             watched = self._special.watched(self._policy if special is None else self._special.check_policy(special))
-            found = self._encoder.encode_strings(texts, watched, threads)
+            # a tuple, since others may change a list meanwhile
+            found = self._encoder.encode_strings(tuple(texts), watched, threads)
             if found is not None:
                 return Ragged._trusted(found.values, found.offsets, None, None, None)
         rows = TextRows.from_any(texts, errors=errors, nulls=nulls)

@@ -155,14 +155,12 @@ class CachedEncoder(ABC):
 
     # --- batches -------------------------------------------------------------------------------------------------
 
-    def encode_strings(
-        self, items: list[Any] | tuple[Any, ...], watched: _fastcall.Watched, num_threads: int
-    ) -> Encoded | None:
+    def encode_strings(self, items: tuple[Any, ...], watched: _fastcall.Watched, num_threads: int) -> Encoded | None:
         """Encode ``str`` objects where they lie, each as one text, or return None for the general way to decide.
 
         Parameters
         ----------
-        items : list or tuple
+        items : tuple
         watched : Watched
             Tokens that leave a text to the general way.
         num_threads : int

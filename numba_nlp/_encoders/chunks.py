@@ -189,12 +189,14 @@ def encode_in_chunks(
 
     def work() -> None:
         worker = new_worker()
-        while not errors:
-            chunk = source.next_chunk()
-            if chunk is None:
-                break
-            _encode_chunk(result, worker, chunk, fill_spans)
-        worker.close()
+        try:
+            while not errors:
+                chunk = source.next_chunk()
+                if chunk is None:
+                    break
+                _encode_chunk(result, worker, chunk, fill_spans)
+        finally:
+            worker.close()
 
     def work_in_thread() -> None:
         try:

@@ -89,7 +89,8 @@ class StringSource:
 
     Parameters
     ----------
-    items : list or tuple
+    items : tuple
+        Kept, and with it the texts, until all is encoded.
     watched : Watched
         Tokens that no text may hold.
     num_threads : int
@@ -101,7 +102,7 @@ class StringSource:
 
     def __init__(
         self,
-        items: list[Any] | tuple[Any, ...],
+        items: tuple[Any, ...],
         watched: _fastcall.Watched,
         num_threads: int,
         ids_per_byte: int,
@@ -139,12 +140,9 @@ class StringSource:
         guess = FIRST_ROWS
         if first:
             guess = int(self._limit * first / max(self.n_bytes, 1)) + 1
-        # the slice keeps its items alive, whatever happens to the list
-        part = self._items[first : first + guess]
-        if len(part) < min(guess, self.n_rows - first):
-            raise RuntimeError("`texts` became shorter while it was encoded; give a list that nobody changes")
-        starts, ends = np.empty(len(part), np.int64), np.empty(len(part), np.int64)
-        n = _fastcall.locate_strings(part, self._watched, self._limit, starts, ends)
+        guess = min(guess, self.n_rows - first)
+        starts, ends = np.empty(guess, np.int64), np.empty(guess, np.int64)
+        n = _fastcall.locate_strings(self._items, first, self._watched, self._limit, starts, ends)
         if n < 0:
             raise LeaveToGeneralWayError
         starts, ends = starts[:n], ends[:n]
@@ -153,7 +151,6 @@ class StringSource:
         self._next_row = first + n
 
         def encode(context: Any, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> int:
-            assert len(part) >= n  # alive until here
             return self._encode(starts, ends, context, ids, offsets)
 
         return Chunk(first, first + n, n_bytes * self._ids_per_byte, (first + n) / self.n_rows, encode)

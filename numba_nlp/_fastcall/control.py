@@ -29,7 +29,7 @@ SINGLE_LIMIT = 1 << 14
 
 # Addresses of functions and objects, then address and length of each array of the tables, the cache and the scratch.
 ENCODE_ROWS, ENCODE_UNSEEN, AS_UTF8, CLEAR_ERROR, NEW_REFERENCE, NONE, TUPLE_ITEM = range(7)
-NEW_ARRAY, ARRAY_TYPE, SPECIAL_FIRST, SINGLE_IDS, SINGLE_PLACES, SINGLE_SHAPE, SINGLE_ROOM, LIST_ITEM = range(7, 15)
+NEW_ARRAY, ARRAY_TYPE, SPECIAL_FIRST, SINGLE_IDS, SINGLE_PLACES, SINGLE_SHAPE, SINGLE_ROOM = range(7, 14)
 TABLES = 16
 
 #: Places of PyArray_Type and PyArray_New in numpy's table of C functions; fixed by numpy's binary interface.

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from numba_nlp._fastcall.control import (
     AS_UTF8,
     CLEAR_ERROR,
-    LIST_ITEM,
     SINGLE_SHAPE,
     TABLES,
     TUPLE_ITEM,
@@ -103,10 +102,9 @@ def _holds_any(text, size, first, n_tokens, token_bytes, token_offsets):
 
 @python_function(types.int64(types.int64, python_object, *[types.int64] * 10))
 def _locate(
-    block, items, get_item, n, limit, starts_address, ends_address, watched_address, n_watched, tokens, offsets,
-    n_tokens,
-):  # fmt: skip
-    """Address of each ``str`` of a list or tuple in UTF-8 and of its end.
+    block, items, first, n, limit, starts_address, ends_address, watched_address, n_watched, tokens, offsets, n_tokens
+):
+    """Address of each ``str`` of a tuple in UTF-8 and of its end, from the one with number ``first`` on.
 
     Gives the number of those that were located: all, or as many as have ``limit`` bytes, at least one. ``-1 - i`` when
     the one with number ``i`` has no such form or holds a token.
@@ -118,7 +116,7 @@ def _locate(
     token_bytes = array_at(tokens, token_offsets[n_tokens], np.uint8)
     total = 0
     for i in range(n):
-        item = call2(get_item, object_address(items), i)
+        item = call2(load(block + 8 * TUPLE_ITEM), object_address(items), first + i)
         address = call2(load(block + 8 * AS_UTF8), item, block + 8 * SINGLE_SHAPE)
         if address == 0:
             call1(load(block + 8 * CLEAR_ERROR), 0)
@@ -153,7 +151,8 @@ class Watched(NamedTuple):
 
 
 def locate_strings(
-    items: list[Any] | tuple[Any, ...],
+    items: tuple[Any, ...],
+    first: int,
     watched: Watched,
     limit: int,
     starts: NDArray[np.int64],
@@ -163,13 +162,15 @@ def locate_strings(
 
     Parameters
     ----------
-    items : list or tuple
-        Nobody else may change it now; its items must be kept alive as long as the addresses are used.
+    items : tuple
+        Must be kept alive as long as the addresses are used.
+    first : int
+        Where to begin.
     watched : Watched
     limit : int
         Bytes after which to stop.
-    starts, ends : int64[rows], int64[rows]
-        Written: addresses.
+    starts, ends : int64[n], int64[n]
+        Written: addresses, of up to ``n`` items.
 
     Returns
     -------
@@ -178,9 +179,8 @@ def locate_strings(
         holds one of the tokens.
     """
     block = _gather_block()
-    get_item = block[LIST_ITEM] if isinstance(items, list) else block[TUPLE_ITEM]
     found = _locate.call(
-        block.ctypes.data, items, int(get_item), len(items), limit, starts.ctypes.data, ends.ctypes.data,
+        block.ctypes.data, items, first, starts.size, limit, starts.ctypes.data, ends.ctypes.data,
         watched.first_bytes.ctypes.data, watched.first_bytes.size, watched.token_bytes.ctypes.data,
         watched.token_offsets.ctypes.data, watched.token_offsets.size - 1,
     )  # fmt: skip
@@ -223,5 +223,4 @@ def _gather_block() -> NDArray[np.int64]:
     block[AS_UTF8] = python_function_address("PyUnicode_AsUTF8AndSize")
     block[CLEAR_ERROR] = python_function_address("PyErr_Clear")
     block[TUPLE_ITEM] = python_function_address("PyTuple_GetItem")
-    block[LIST_ITEM] = python_function_address("PyList_GetItem")
     return block

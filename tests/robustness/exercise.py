@@ -118,7 +118,8 @@ def _recorded(value: Any) -> Any:
 
 def record_calls() -> None:
     """From now on, record what the modules outside of the kernels call kernels with."""
-    for name in ("tokenizer", "packing"):
+    # what a vocabulary asks for is imported then, too late for a recorder
+    for name in ("tokenizer", "packing", "_encoders.byte_bpe", "_decoders.byte_bpe"):
         importlib.import_module(f"numba_nlp.{name}")
     for name, module in list(sys.modules.items()):
         # kernels call each other in compiled code, and _fastcall puts them together
