@@ -6,7 +6,8 @@
 #   portable   kernel tests compiled without intrinsics; like bounds without the checks, so not among the default ones
 #
 # Usage: tools/run_tests.sh [compiled] [plain] [bounds] [portable]      (default: the first three)
-# Environment: PYTHON (default: python3); NUMBA_NLP_TEST_EXAMPLES, examples a property test tries (default: 100, of
+# Environment: PYTHON (default: python3); NUMBA_NLP_TEST_WORKERS, processes that share the tests file by file (default:
+# one a processor, at most four, for each compiles what it needs); NUMBA_NLP_TEST_EXAMPLES, examples a property test tries (default: 100, of
 # which the pass without the JIT takes a quarter, for it is a hundred times slower). Arguments after -- go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,24 +22,25 @@ done
 ((${#passes[@]})) || passes=(compiled plain bounds)
 caches=$PWD/build/kernel-cache
 kernel_tests=(tests/kernels -m "not slow")
+workers=(-n "${NUMBA_NLP_TEST_WORKERS:-auto}" --maxprocesses=4 --dist=loadfile)
 
 for pass in "${passes[@]}"; do
     echo "== pass: $pass"
     export NUMBA_NLP_CACHE_DIR=$caches/$pass
     case $pass in
         compiled)
-            "$python" -m pytest "$@"
+            "$python" -m pytest "${workers[@]}" "$@"
             ;;
         plain)
             NUMBA_NLP_TEST_EXAMPLES=$((${NUMBA_NLP_TEST_EXAMPLES:-100} / 4 + 1)) NUMBA_DISABLE_JIT=1 \
-                "$python" -m pytest "${kernel_tests[@]}" \
+                "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" \
                 --cov --cov-report=term-missing --cov-fail-under=95 "$@"
             ;;
         bounds)
-            NUMBA_BOUNDSCHECK=1 "$python" -m pytest "${kernel_tests[@]}" "$@"
+            NUMBA_BOUNDSCHECK=1 "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" "$@"
             ;;
         portable)
-            NUMBA_NLP_PLAIN=1 "$python" -m pytest "${kernel_tests[@]}" "$@"
+            NUMBA_NLP_PLAIN=1 "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" "$@"
             ;;
         *)
             echo "unknown pass '$pass'; choose from: compiled plain bounds portable" >&2
