@@ -58,8 +58,8 @@ def dispatch(source: Any, errors: Errors, nulls: Nulls) -> Parts:
     if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
         import pyarrow as pa
 
-        if home == "polars" and hasattr(source, "to_arrow"):
-            # the stream of a categorical column of polars 1.20 to 1.30 contradicts its own schema
+        if home == "polars" and str(getattr(source, "dtype", "")).startswith(("Categorical", "Enum")):
+            # the stream of such a column contradicts its own schema in polars 1.20 to 1.30
             return gather_arrow(source.to_arrow(), errors, nulls)
         is_stream = hasattr(source, "__arrow_c_stream__")
         return gather_arrow(pa.chunked_array(source) if is_stream else pa.array(source), errors, nulls)
