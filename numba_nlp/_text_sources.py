@@ -184,7 +184,7 @@ def gather_arrow(array: Any, errors: Errors, nulls: Nulls, first_row: int = 0) -
     if isinstance(array, pa.ChunkedArray):
         chunks = [_flat_arrow(chunk, joined=array.num_chunks > 1) for chunk in array.chunks]
         if not chunks:
-            chunks = [_flat_arrow(pa.array([], array.type), joined=False)]
+            chunks = [_flat_arrow(pa.nulls(0, array.type), joined=False)]
         array = chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
     else:
         array = _flat_arrow(array, joined=False)
