@@ -13,7 +13,12 @@ from numba_nlp.vocabulary import Vocabulary
 __all__ = ["ENCODERS", "new_encoder"]
 
 #: Module and class of the encoder of each algorithm; imported when a vocabulary asks for it.
-ENCODERS = {"byte_bpe": ("byte_bpe", "ByteBpeEncoder")}
+ENCODERS = {
+    "byte_bpe": ("byte_bpe", "ByteBpeEncoder"),
+    "unigram": ("sentencepiece", "SentencePieceEncoder"),
+    "sentencepiece_word": ("sentencepiece", "SentencePieceEncoder"),
+    "sentencepiece_char": ("sentencepiece", "SentencePieceEncoder"),
+}
 
 
 def new_encoder(vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> CachedEncoder:

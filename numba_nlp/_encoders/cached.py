@@ -149,7 +149,7 @@ class CachedEncoder(ABC):
         control = None
         if self.uses_fast_calls:
             control = _fastcall.ControlBlock(
-                self.family(), self._pattern, self.tables, cache, scratch, self._special_first
+                self.family(), self._pattern, self.tables, cache, scratch, self._special_first, self.ids_per_byte
             )
         return Context(cache, scratch, control)
 

@@ -91,6 +91,8 @@ class Family:
         the row encoders: the hot loops stay small, and nothing is compiled twice.
     fills : mapping of str to callable
         What cuts text, by the name of the pattern (:func:`numba_nlp.kernels.segment.cached_rows.rows_function`).
+    hooks : mapping of str to mapping, optional
+        Keyword arguments of that function, by the name of the pattern.
 
     Attributes
     ----------
@@ -100,7 +102,15 @@ class Family:
         :func:`numba_nlp.kernels.segment.cached_rows.encode_rows`.
     """
 
-    def __init__(self, name: str, tables: Any, scratch: Any, unseen: Any, fills: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        tables: Any,
+        scratch: Any,
+        unseen: Any,
+        fills: Mapping[str, Any],
+        hooks: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
         self.name = name
         self.cache_at = TABLES + 2 * len(tables._fields)
         self.scratch_at = self.cache_at + 2 * len(WordCache._fields)
@@ -122,11 +132,14 @@ class Family:
                 {**readers, "encode_unseen": unseen, "array_at": array_at, "np": np},
             )
         )
-        self.rows = {pattern: self._make_rows(pattern, fill, readers) for pattern, fill in fills.items()}
+        given = hooks or {}
+        self.rows = {
+            pattern: self._make_rows(pattern, fill, readers, given.get(pattern, {})) for pattern, fill in fills.items()
+        }
 
-    def _make_rows(self, pattern: str, fill: Any, readers: dict[str, Any]) -> Any:
+    def _make_rows(self, pattern: str, fill: Any, readers: dict[str, Any], hooks: Mapping[str, Any]) -> Any:
         """The row encoder of one pattern as a C function."""
-        rows = rows_function(fill, inlined, f"encode_rows_by_address_{self.name}_{pattern}", call_unseen)
+        rows = rows_function(fill, inlined, f"encode_rows_by_address_{self.name}_{pattern}", call_unseen, **hooks)
         name = f"rows_{self.name}_{pattern}"
         source = f"""def {name}(
     block, data, size, starts, ends, fixed, n_fixed, first_row, last_row, ids, room, offsets, out
@@ -165,6 +178,8 @@ class ControlBlock:
     tables, cache, scratch : tuple of arrays
     special_first : uint8[256]
         Nonzero for the bytes that a special token may start with; a text with such a byte is left to the plain way.
+    ids_per_byte : int
+        Most ids that a byte of text can make.
     """
 
     __slots__ = ("_family", "_kept", "_scratch", "block", "call_rows")
@@ -177,11 +192,12 @@ class ControlBlock:
         cache: WordCache,
         scratch: Any,
         special_first: NDArray[np.uint8],
+        ids_per_byte: int = 1,
     ) -> None:
         self._family = family
         self.call_rows: Callable[..., int] = family.rows[pattern].call
         block = np.zeros(family.size, np.int64)
-        single_ids = np.zeros(SINGLE_LIMIT + SPARE_IDS, np.int32)
+        single_ids = np.zeros(SINGLE_LIMIT * ids_per_byte + SPARE_IDS, np.int32)
         single_places = np.zeros(4, np.int64)
         functions = numpy_functions()
         block[ENCODE_ROWS] = family.rows[pattern].address

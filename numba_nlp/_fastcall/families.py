@@ -6,7 +6,7 @@ from functools import cache
 
 from numba_nlp._fastcall.control import Family
 
-__all__ = ["byte_bpe", "make_all"]
+__all__ = ["byte_bpe", "make_all", "sentencepiece"]
 
 
 @cache
@@ -18,9 +18,21 @@ def byte_bpe() -> Family:
     return Family("byte_bpe", ByteBpeTables, Scratch, encode_unseen, FILLS)
 
 
+@cache
+def sentencepiece() -> Family:
+    """SentencePiece's Unigram, word and character models."""
+    from numba_nlp.kernels.segment.fill_spaced import begin_row
+    from numba_nlp.kernels.segment.sentencepiece_unigram import FILLS, encode_unseen, settle
+    from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SentencePieceScratch, SentencePieceTables
+
+    hooks = {"spaced": {"begin_row": begin_row, "settle": settle}}
+    return Family("sentencepiece", SentencePieceTables, SentencePieceScratch, encode_unseen, FILLS, hooks)
+
+
 def make_all() -> None:
     """Make the C functions of all families known to :func:`numba_nlp.warmup`; they compile when first used."""
     from numba_nlp import _fastcall
 
     if _fastcall.AVAILABLE:
         byte_bpe()
+        sentencepiece()

@@ -55,6 +55,11 @@ class CharsmapSummary:
         Bytes after which text may be cut before a space (0x20), unless ``spans_space``: what ends with such a byte is
         normalised to something that ends with neither a space nor U+2581, so no space is left out across the cut.
         The stretches are then normalised with ``ROW_STARTS`` for the first and ``ROW_ENDS`` for the last only.
+    characters : int
+        Characters of normalised text for one byte of text, at most; as for ``growth``.
+    spaces : bool[256]
+        Bytes that become one space wherever they stand: no rule and no symbol holds them, but one that replaces them
+        alone by a space. Text may be cut before them as before a space.
     """
 
     growth: int
@@ -65,6 +70,8 @@ class CharsmapSummary:
     spans_space: bool
     replaces_space: bool
     solid: NDArray[np.bool_] = field(repr=False)
+    characters: int
+    spaces: NDArray[np.bool_] = field(repr=False)
 
 
 def flags_of(spec: NormalizerSpec) -> int:
@@ -130,6 +137,8 @@ def summarize(spec: NormalizerSpec, symbols: Sequence[bytes] = ()) -> CharsmapSu
         spans_space=facts.spans_space,
         replaces_space=bool(facts.begins[_SPACE]),
         solid=solid,
+        characters=facts.characters,
+        spaces=facts.spaces(),
     )
 
 
@@ -150,34 +159,50 @@ class _Facts:
         self.replaced: dict[int, bytes] = {}
         self.pairs_ascii = False
         self.spans_space = False
+        self.characters = 1
+        #: Bytes that stand in a key of two bytes or more.
+        self._within = np.zeros(256, np.bool_)
         self._space_width = space_width
 
     def add_rules(self, charsmap: Charsmap) -> None:
         strings = charsmap.strings
         stops = np.flatnonzero(strings == 0)
         spaces = np.concatenate([[0], np.cumsum(strings == _SPACE)])
+        leads = np.concatenate([[0], np.cumsum((strings & 0xC0) != 0x80)])
         for depth in darts.depths(charsmap.units):
             values, labels = depth.values[depth.ends], depth.labels[depth.ends]
             ends = stops[np.searchsorted(stops, values)]
             widths = ends - values + (self._space_width - 1) * (spaces[ends] - spaces[values])
             if widths.size:
                 self.growth = max(self.growth, int(-(-widths.max() // depth.length)))
+                self.characters = max(self.characters, int(-(-(leads[ends] - leads[values]).max() // depth.length)))
             # A replacement that is empty leaves what was before it at the end.
             is_open = (ends == values) | (strings[ends - 1] == _SPACE)
             # So is U+2581; other characters that end with its last byte are taken for it, which does no harm.
             is_open |= strings[ends - 1] == _MARK[-1]
             self.open[labels[is_open]] = True
             if depth.length == 1:
+                self._within[depth.labels[darts.has_children(charsmap.units, depth.nodes)]] = True
                 self.begins[depth.labels] = True
                 for label, value, end in zip(labels.tolist(), values.tolist(), ends.tolist(), strict=True):
                     self.replaced[label] = strings[value:end].tobytes()
             else:
+                self._within[depth.labels] = True
                 self.spans_space = self.spans_space or bool((depth.labels == _SPACE).any())
             if depth.length == 2:
                 # Keys are UTF-8, so a second byte that is ASCII follows one that is.
                 self.pairs_ascii = self.pairs_ascii or bool((depth.labels < 0x80).any())
 
+    def spaces(self) -> NDArray[np.bool_]:
+        """Bytes that become one space wherever they stand."""
+        found = np.zeros(256, np.bool_)
+        alone = [_SPACE] if _SPACE not in self.replaced else []
+        found[alone + [byte for byte, text in self.replaced.items() if text == b" "]] = True
+        return found & ~self._within
+
     def add_symbol(self, symbol: bytes) -> None:
+        # also a symbol of one byte is kept, whatever a rule says
+        self._within[list(symbol)] = True
         self.begins[symbol[0]] = True
         self.spans_space = self.spans_space or _SPACE in symbol[1:]
         self.pairs_ascii = self.pairs_ascii or (len(symbol) > 1 and symbol[1] < 0x80)

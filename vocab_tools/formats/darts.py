@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from numba_nlp.kernels.tables import darts
 
-__all__ = ["MAX_KEY", "DartsError", "Depth", "build", "check", "depths", "items"]
+__all__ = ["MAX_KEY", "DartsError", "Depth", "build", "check", "depths", "has_children", "items"]
 
 #: Longest key that is read; a longer one means that the array leads in circles.
 MAX_KEY = 1024
@@ -118,6 +118,13 @@ def _utf8_steps() -> NDArray[np.uint8]:
     ):
         steps[state, low:high] = following
     return steps
+
+
+def has_children(units: NDArray[np.uint32], nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether keys go on from nodes of an array that :func:`check` has passed."""
+    first, last = _Graph(units).ranges(nodes)
+    found: NDArray[np.bool_] = last > first
+    return found
 
 
 def depths(units: NDArray[np.uint32]) -> Iterator[Depth]:

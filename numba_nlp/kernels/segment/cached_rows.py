@@ -256,6 +256,40 @@ def emit_block(tables, cache, data, n, scratch, ids, out):
     return out
 
 
+@inlined
+def begin_row(tables, data, start, stop):
+    """Where the first chunk of a row may begin: the default, for families that take rows from their first byte on.
+
+    Parameters
+    ----------
+    tables : NamedTuple of arrays
+    data : uint8[m]
+    start, stop : int64
+        The row.
+    """
+    return start
+
+
+@inlined
+def settle(tables, data, n, opened, scratch, ids, out):
+    """Change the ids of a block by what depends on more than one chunk: the default, for families without such.
+
+    Parameters
+    ----------
+    tables : NamedTuple of arrays
+    data : uint8[m]
+    n : int64
+        Chunks of the block.
+    opened : int64
+        Number of the chunk with which the block's last row begins, -1 when it began before.
+    scratch : Scratch
+    ids : int32[k]
+    out : int64
+        Place after the last id.
+    """
+    return out
+
+
 def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, scratch, ids, offsets, out):
     """Encode rows of text: the code that :func:`specialise` compiles for one pattern.
 
@@ -297,7 +331,7 @@ def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, s
                 stop_id = np.int64(fixed[row])
                 break
             if position < 0:
-                position = starts[row]
+                position = begin_row(tables, data, starts[row], ends[row])
             n, position = fill_spans(  # noqa: F821  bound by `rows_function`
                 tables, data, position, ends[row], scratch.starts, scratch.ends, n, BLOCK
             )
@@ -308,6 +342,8 @@ def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, s
             row += 1
             position = np.int64(-1)
         out = emit_block(tables, cache, data, n, scratch, ids, out)
+        if out >= 0 and n > 0:
+            out = settle(tables, data, n, offsets[row] if row > pending else np.int64(-1), scratch, ids, out)
         if out < 0:
             scratch.progress[0] = pending
             scratch.progress[1] = pending_out
@@ -367,7 +403,15 @@ def unseen_function(compiled: Any, name: str, solve: Any) -> Any:
     return compiled(specialise(encode_unseen, name, solve=solve))
 
 
-def rows_function(fill_spans: Any, compiled: Any, name: str, unseen: Any) -> Any:
+def rows_function(
+    fill_spans: Any,
+    compiled: Any,
+    name: str,
+    unseen: Any,
+    *,
+    begin_row: Any = begin_row,
+    settle: Any = settle,
+) -> Any:
     """Build and compile :func:`encode_rows` for one way to cut text.
 
     Parameters
@@ -381,6 +425,12 @@ def rows_function(fill_spans: Any, compiled: Any, name: str, unseen: Any) -> Any
         Name of the kernel.
     unseen : callable
         What encodes a chunk that the cache does not hold: made by :func:`unseen_function`, or a stand-in.
+    begin_row : callable
+        ``(tables, data, start, stop) -> position`` from which on a row is cut.
+    settle : callable
+        ``(tables, data, n, opened, scratch, ids, out) -> out``: changes the ids of a block that was emitted, and the
+        places in ``scratch.emitted``; negative as of the function that solves.
     """
     block = inlined(specialise(emit_block, f"_emit_block_of_{name}", solve_unseen=unseen))
-    return compiled(specialise(encode_rows, name, fill_spans=fill_spans, emit_block=block))
+    parts = {"fill_spans": fill_spans, "emit_block": block, "begin_row": begin_row, "settle": settle}
+    return compiled(specialise(encode_rows, name, **parts))

@@ -1,0 +1,234 @@
+"""SentencePiece's Unigram, word and character models: tables from a vocabulary, spans, n-best lists and sampling."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp import _fastcall
+from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen
+from numba_nlp._fastcall.families import sentencepiece
+from numba_nlp.errors import STATUS_OUTPUT_FULL, UnsupportedFeatureError
+from numba_nlp.kernels.segment import normalizer_tables
+from numba_nlp.kernels.segment.aligned_spans import fill_aligned_spans
+from numba_nlp.kernels.segment.normalize_charsmap import WHOLE_ROW, normalize
+from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
+from numba_nlp.kernels.segment.sentencepiece_unigram import encode_rows_spaced, encode_rows_whole
+from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
+    CHARACTERS,
+    UNIGRAM,
+    WORDS,
+    SentencePieceScratch,
+    SentencePieceTables,
+    new_scratch,
+)
+from numba_nlp.kernels.segment.unigram_memory import (
+    RESET,
+    UNKNOWN_SCORE,
+    UnigramTables,
+    lattice_tables,
+    new_tables,
+)
+from numba_nlp.vocabulary import Vocabulary
+
+__all__ = ["SentencePieceEncoder"]
+
+_MODELS = {"unigram": UNIGRAM, "sentencepiece_word": WORDS, "sentencepiece_char": CHARACTERS}
+_ROWS = {"spaced": encode_rows_spaced, "whole": encode_rows_whole}
+_UNKNOWN, _BYTE = 1, 5
+
+
+class SentencePieceEncoder(CachedEncoder):
+    """Encodes with a vocabulary of algorithm ``unigram``, ``sentencepiece_word`` or ``sentencepiece_char``.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    special_first : uint8[256]
+    """
+
+    #: Positions of normalised text have 32 bits.
+    capacity_limit: ClassVar[int] = (1 << 31) // 4
+
+    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
+        metadata = vocabulary.metadata
+        self._vocabulary = vocabulary
+        self._algorithm: str = metadata["algorithm"]
+        self.ids_per_byte = int(metadata["ids_per_byte"])
+        self._normalizer = normalizer_tables.new_tables(
+            vocabulary["charsmap_units"],
+            vocabulary["charsmap_text"],
+            vocabulary["symbol_units"],
+            int(metadata["normalizer_flags"]),
+            int(metadata["growth"]),
+        )
+        self._unigram = _unigram_tables(vocabulary)
+        pattern: str = metadata["pattern"]
+        options = np.array([_MODELS[self._algorithm], pattern == "whole", self.ids_per_byte], np.int64)
+        parts = (
+            *_for_replay(self._unigram, vocabulary["piece_kinds"]),
+            *self._normalizer,
+            vocabulary["byte_traits"],
+            options,
+        )
+        super().__init__(SentencePieceTables(*map(frozen, parts)), pattern, special_first)
+
+    def family(self) -> _fastcall.Family:
+        return sentencepiece()
+
+    def encode_rows(self, pattern: str) -> Any:
+        return _ROWS[pattern]
+
+    def new_scratch(self, capacity: int) -> SentencePieceScratch:
+        return new_scratch(capacity)
+
+    def describe(self) -> dict[str, Any]:
+        cut = "before spaces" if self._pattern == "spaced" else "not at all: each text is one chunk"
+        return {"cut into chunks": cut, **super().describe()}
+
+    def encode(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        unit: str | None,
+        num_threads: int,
+    ) -> Encoded:
+        source_starts, source_ends, fixed, first_of_row = starts, ends, NO_IDS, None
+        if segments is not None:
+            source_starts, source_ends, fixed, first_of_row = segments
+
+        def spans_of_rows(
+            first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]
+        ) -> None:
+            self._fill_spans(data, starts[first:last], ends[first:last], segments, first, last, ids, offsets, unit, spans)
+
+        return self.encode_segments(
+            data,
+            source_starts,
+            source_ends,
+            fixed,
+            first_of_row,
+            ends - starts,
+            num_threads,
+            None if unit is None else spans_of_rows,
+        )
+
+    def _fill_spans(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        first_row: int,
+        last_row: int,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        unit: str | None,
+        spans: tuple[NDArray[np.int64], ...],
+    ) -> None:
+        if segments is None:
+            parts = NO_PLACES, NO_PLACES, NO_IDS, NO_PLACES
+        else:
+            first_of_row = segments.first_of_row[first_row : last_row + 1]
+            parts = segments.starts, segments.ends, segments.fixed, first_of_row
+        longest = int((ends - starts).max(initial=0))
+        where = np.zeros(1, np.int64)
+        for capacity in (longest, longest * (int(self.tables.settings[1]) + 3) // 3 + 16):
+            scratch = new_scratch(capacity)
+            room = scratch.text.size
+            alignment = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
+            status = fill_aligned_spans(
+                self.tables, data, starts, ends, *parts, ids, offsets, int(unit == "char"), scratch, alignment,
+                *spans, where,
+            )  # fmt: skip
+            if status != STATUS_OUTPUT_FULL:
+                break
+        if status < 0:
+            raise RuntimeError(
+                f"spans of row {first_row + where[0]}: ids that are not those of the text; please report this with it"
+            )
+
+    # --- n-best lists and sampling -------------------------------------------------------------------------------
+
+    def unigram_tables(self) -> tuple[UnigramTables, UnigramTables]:
+        """Tables for encoding, and for n-best lists and sampling.
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            The model is no Unigram model.
+        """
+        if self._algorithm != "unigram":
+            raise UnsupportedFeatureError(
+                f"n-best lists, sampling and scores are for Unigram models; this one is of algorithm "
+                f"{self._algorithm!r}"
+            )
+        return self._unigram, self._lattice
+
+    @cached_property
+    def _lattice(self) -> UnigramTables:
+        vocabulary = self._vocabulary
+        leads = np.concatenate(([0], np.cumsum((vocabulary["piece_bytes"] & 0xC0) != 0x80)))
+        characters = np.diff(leads[vocabulary["piece_offsets"]])
+        return lattice_tables(self._unigram, characters, vocabulary["piece_kinds"])
+
+    def normalized(self, text: bytes) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32]]:
+        """Normalised text and its alignment."""
+        room = len(text) * int(self.tables.settings[1]) + 16
+        data = np.frombuffer(text, np.uint8)
+        out, from_starts, from_ends = np.empty(room, np.uint8), np.empty(room, np.int32), np.empty(room, np.int32)
+        n = int(normalize(self.normalizer, data, 0, data.size, WHOLE_ROW, out, from_starts, from_ends))
+        return frozen(out[:n]), from_starts[:n], from_ends[:n]
+
+    @property
+    def normalizer(self) -> NormalizerTables:
+        """Tables of the normaliser."""
+        return self._normalizer
+
+
+def _unigram_tables(vocabulary: Vocabulary) -> UnigramTables:
+    """Tables of a model's pieces; those of the others have no scores, which never start again."""
+    kinds, metadata = vocabulary["piece_kinds"], vocabulary.metadata
+    is_unigram = metadata["algorithm"] == "unigram"
+    byte_ids = np.flatnonzero(kinds == _BYTE)
+    scores = vocabulary["piece_scores"]
+    tables = new_tables(
+        vocabulary["trie_units"],
+        np.diff(vocabulary["piece_offsets"]),
+        scores if is_unigram else np.zeros_like(scores),
+        kinds if is_unigram else None,
+        unknown_id=int(np.flatnonzero(kinds == _UNKNOWN)[0]),
+        byte_ids=_by_byte(vocabulary, byte_ids) if byte_ids.size else None,
+    )
+    if not is_unigram:
+        tables.scores[RESET] = np.inf
+    return UnigramTables(*map(frozen, tables))
+
+
+def _by_byte(vocabulary: Vocabulary, byte_ids: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Ids of the byte pieces, which are written ``<0x0A>``, in the order of their bytes."""
+    offsets, content = vocabulary["piece_offsets"], vocabulary["piece_bytes"]
+    digits = [content[offsets[i] + 3 : offsets[i] + 5].tobytes() for i in byte_ids.tolist()]
+    ordered = np.empty(256, np.int32)
+    ordered[[int(pair, 16) for pair in digits]] = byte_ids
+    return ordered
+
+
+def _for_replay(tables: UnigramTables, kinds: NDArray[np.uint8]) -> UnigramTables:
+    """The tables, with scores and lengths of the unknown token and of bytes as they are added up from ids.
+
+    A character without a piece adds its score once, so the byte that begins it has that score, the others 0.
+    """
+    scores, lengths = tables.piece_scores.copy(), tables.piece_lengths.copy()
+    scores[kinds == _UNKNOWN] = tables.scores[UNKNOWN_SCORE]
+    if (kinds == _BYTE).any():
+        scores[tables.byte_ids] = tables.scores[UNKNOWN_SCORE]
+        scores[tables.byte_ids[0x80:0xC0]] = 0
+        lengths[tables.byte_ids] = 1
+    return tables._replace(piece_scores=scores, piece_lengths=lengths)

@@ -1,0 +1,411 @@
+r"""SentencePiece's Unigram, word and character models: rows of text to ids through the word cache.
+
+A raw chunk (:mod:`numba_nlp.kernels.segment.fill_spaced`) is normalised and segmented, and its ids are kept under its
+raw bytes. For Unigram that is right only as far as the running score, which sentencepiece adds up from the start of the
+row in single precision, changes nothing (:mod:`numba_nlp.kernels.segment.unigram_chunks`). So there are three kinds of
+chunks:
+
+1. Nearly all have a best path that wins by so much that no running score changes it. A score is added only where the
+   sum is at most :math:`R` (100,000) in absolute value, since it starts again from 0 there, so every addition is off by
+   at most :math:`u (R + L)`. When the chunk starts again, the sum of a position is subtracted from those behind, which
+   is exact: both have one sign and differ by at most :math:`2 D L`, far less than either (Sterbenz). By the induction
+   given there the margin :math:`m` suffices if :math:`m > 2 D u (A_0 + R + L)`.
+2. Those with a smaller margin are kept with the limit of running scores up to which their ids hold.
+3. Those with two unknown characters in a row. Their ids are one id, but the running score adds each of them.
+
+The ids of chunks of the second and third kind have a *mark* before them, and the unknown characters of the third one id
+each. While a block of chunks has no mark, nothing is to be done. Else :func:`settle` goes through the block, adds up the
+running score from the ids, compares it with the limits, solves the chunk anew with that very running score where it must,
+and takes marks and repeated unknown ids out.
+
+Scores of long rows approach :math:`R`, where a position that is not on the best path may make the sum start again. So
+settling also begins when the scores of the row may have come that far, and solves the chunks there. A mark of the first
+kind stands before chunks whose characters could add more than ``MOST_HIDDEN`` together, so that between two ids no sum
+is hidden that is further than that.
+
+Twin: ``numba_nlp.reference.segment.sentencepiece_unigram``: whole rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numba_nlp._jit import inlined, kernel
+from numba_nlp.errors import STATUS_NOT_TILING, STATUS_OUTPUT_FULL
+from numba_nlp.kernels.segment.cached_rows import rows_function, unseen_function
+from numba_nlp.kernels.segment.fill_spaced import begin_row, fill_spaced
+from numba_nlp.kernels.segment.normalize_charsmap import ROW_ENDS, WHOLE_ROW, normalize
+from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
+from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
+    CHARACTERS,
+    ID_GROWTH,
+    MODEL,
+    SPACE,
+    UNIGRAM,
+    WHOLE,
+)
+from numba_nlp.kernels.segment.unigram import character_length, find_best, trace_path, write_ids
+from numba_nlp.kernels.segment.unigram_chunks import MAX_CHARACTERS, SPLIT_BEFORE_EACH, chunk_end
+from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, HALF_ULP, LARGEST, RESET, UNKNOWN_ID
+from numba_nlp.kernels.tables.darts import longest_match
+from numba_nlp.kernels.tables.double_array import find
+from numba_nlp.kernels.words import peek, unlikely
+
+__all__ = [
+    "FILLS",
+    "align_text",
+    "encode_rows_spaced",
+    "encode_rows_whole",
+    "encode_unseen",
+    "fill_row",
+    "settle",
+    "solve_chunk",
+]
+
+#: Bit of an element of the ids that is a mark; vocabularies have fewer ids. The other bits are the limit.
+MARK = 1 << 30
+#: Limit of a chunk that every running score suits.
+ANY_SCORE = MARK - 1
+#: Sum of the scores of a chunk without a mark, at most.
+MOST_HIDDEN = 5000.0
+#: At least one over ``1 + D u`` of the proofs.
+_SHRINK = 0.999
+#: As in the reference: how many matching symbols are looked at.
+_MOST_SYMBOLS = 64
+
+
+@inlined
+def _normalize(tables, data, start, stop, edges, text, from_starts, from_ends):
+    """:func:`numba_nlp.kernels.segment.normalize_charsmap.normalize` with the tables of a vocabulary."""
+    normalizer = NormalizerTables(
+        tables.rule_units, tables.rule_strings, tables.symbol_units, tables.words, tables.steps, tables.after,
+        tables.settings,
+    )  # fmt: skip
+    return normalize(normalizer, data, start, stop, edges, text, from_starts, from_ends)
+
+
+@inlined
+def _edges(tables, data, start):
+    """Which ends of its row a chunk has, by its first byte; spaces at the end are left out anyhow."""
+    if tables.options[WHOLE] != 0 or not _begins_with_space(tables, data, start):
+        return WHOLE_ROW
+    return ROW_ENDS
+
+
+@inlined
+def _begins_with_space(tables, data, start):
+    return np.int64(peek(tables.byte_traits, np.int64(peek(data, start)))) & SPACE != 0
+
+
+@inlined
+def _no_room(tables, n):
+    """Capacity to ask for when a chunk of ``n`` bytes did not fit, negative."""
+    return -(n * (tables.settings[1] + 3) // 3 + 16)
+
+
+@kernel
+def find_path(tables, n, running, scratch):
+    """Cut normalised text into pieces.
+
+    Parameters
+    ----------
+    tables : SentencePieceTables
+    n : int64
+        Bytes in ``scratch.text``, at least one.
+    running : float32
+        Score before the text.
+    scratch : SentencePieceScratch
+        ``path`` is written, and by Unigram models ``best`` and ``second``.
+
+    Returns
+    -------
+    first, n_steps, n_characters : int64, int64, int64
+        Steps are ``path[first:first + n_steps]``: ids, or ``-k`` for an unknown character or word of ``k`` bytes. The
+        number of steps is at most that of characters.
+    """
+    text, path = scratch.text, scratch.path
+    if tables.options[MODEL] == UNIGRAM:
+        n_characters = find_best(tables, text, np.int64(0), n, running, scratch, True)
+        first = trace_path(tables, n, scratch)
+        return first, path.size - first, n_characters
+    place, n_steps = np.int64(0), np.int64(0)
+    while place < n:
+        if tables.options[MODEL] == CHARACTERS:
+            length = np.int64(0)
+            if tables.symbol_units.size:
+                length, _ = longest_match(tables.symbol_units, text, place, n, _MOST_SYMBOLS)
+            if length == 0:
+                length = character_length(np.int64(text[place]), n - place)
+        else:
+            length = chunk_end(text, place, n, SPLIT_BEFORE_EACH) - place
+        piece = find(tables.units, text, place, place + length)
+        path[n_steps] = np.int32(piece if piece >= 0 else -length)
+        n_steps += 1
+        place += length
+    return np.int64(0), n_steps, n_steps
+
+
+@inlined
+def _mark_of(tables, n_characters, path, scratch):
+    """Mark of a chunk that was solved with the running score 0; 0 when it needs none."""
+    largest, reset = np.float64(tables.scores[LARGEST]), np.float64(tables.scores[RESET])
+    sums = n_characters * largest
+    if n_characters > MAX_CHARACTERS:
+        return np.int64(MARK)
+    margin = np.inf
+    place = np.int64(0)
+    repeated, after_unknown = False, False
+    for i in range(path.size):
+        step = np.int64(path[i])
+        unknown = step < 0
+        repeated |= unknown and after_unknown
+        after_unknown = unknown
+        place += -step if unknown else np.int64(tables.piece_lengths[step])
+        margin = min(margin, np.float64(scratch.best[place]) - np.float64(scratch.second[place]))
+    rounding = 2.0 * np.float64(tables.scores[HALF_ULP]) * n_characters
+    if sums <= MOST_HIDDEN and margin > rounding * (reset + largest + 2.0 * sums) / _SHRINK:
+        if repeated and tables.numbers[BYTE_FALLBACK] == 0:
+            return np.int64(MARK | ANY_SCORE)
+        return np.int64(0)
+    limit = min(_SHRINK * margin / rounding - 2.0 * sums, _SHRINK * reset - sums) - 1.0
+    return MARK | np.int64(max(limit, 0.0))
+
+
+@kernel
+def solve_chunk(tables, data, start, n, scratch, ids, first):
+    """Ids of one chunk with the running score 0, and its mark.
+
+    Parameters
+    ----------
+    tables : SentencePieceTables
+    data : uint8[m]
+    start, n : int64
+        The chunk.
+    scratch : SentencePieceScratch
+    ids : int32[k]
+        Written from ``first`` on: at most ``ID_GROWTH`` elements a byte.
+    first : int64
+
+    Returns
+    -------
+    int64
+        Number of elements; negative, the capacity that would do, when the scratch is too small.
+    """
+    no_alignment = scratch.path[:0]
+    n_text = _normalize(
+        tables, data, start, start + n, _edges(tables, data, start), scratch.text, no_alignment, no_alignment
+    )
+    if n_text < 0:
+        return _no_room(tables, n)
+    if n_text == 0:
+        return np.int64(0)
+    at, n_steps, n_characters = find_path(tables, n_text, np.float32(0), scratch)
+    as_bytes = tables.numbers[BYTE_FALLBACK] != 0
+    if (n_text if as_bytes else n_characters) + 1 > n * tables.options[ID_GROWTH]:
+        # only a vocabulary that lies about itself comes here
+        return -(np.int64(1) << 40)
+    path = scratch.path[at : at + n_steps]
+    if tables.options[MODEL] != UNIGRAM or tables.options[WHOLE] != 0:
+        return write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), ids, scratch.starts[:0], first) - first
+    out = first
+    mark = _mark_of(tables, n_characters, path, scratch)
+    if mark != 0:
+        ids[out] = np.int32(mark)
+        out += 1
+    if as_bytes:
+        return write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), ids, scratch.starts[:0], out) - first
+    for i in range(n_steps):
+        step = np.int64(path[i])
+        ids[out] = np.int32(step if step >= 0 else tables.numbers[UNKNOWN_ID])
+        out += 1
+    return out - first
+
+
+@inlined
+def _add_up(tables, ids, first, last, running):
+    """Running score behind ``ids[first:last]``."""
+    for i in range(first, last):
+        running += tables.piece_scores[ids[i]]
+    return running
+
+
+@kernel
+def _settle_marked(tables, data, n, scratch, ids, out):
+    """:func:`settle` for a block with marks, or one in which the running score may start again."""
+    unknown = np.int32(tables.numbers[UNKNOWN_ID])
+    merges = tables.numbers[BYTE_FALLBACK] == 0
+    safe = _SHRINK * np.float64(tables.scores[RESET]) - MOST_HIDDEN - 1.0
+    no_alignment = scratch.path[:0]
+    emitted = scratch.emitted
+    write = emitted[0]
+    running = _add_up(tables, ids, scratch.known[0], write, np.float32(scratch.running[0]))
+    first, moved = write, np.int64(0)
+    for i in range(n):
+        last = emitted[i + 1] + moved
+        emitted[i] = write
+        start = scratch.starts[i]
+        if not _begins_with_space(tables, data, start):
+            running = np.float32(0)
+        limit = safe
+        if first < last and ids[first] >= MARK:
+            if ids[first] != MARK | ANY_SCORE:
+                limit = np.float64(ids[first] - MARK)
+            first += 1
+        if abs(np.float64(running)) < limit:
+            after_unknown = False
+            for k in range(first, last):
+                piece = ids[k]
+                running += tables.piece_scores[piece]
+                if not (after_unknown and piece == unknown):
+                    ids[write] = piece
+                    write += 1
+                after_unknown = merges and piece == unknown
+            first = last
+            continue
+        n_text = _normalize(
+            tables, data, start, scratch.ends[i], _edges(tables, data, start), scratch.text, no_alignment, no_alignment
+        )
+        if n_text < 0:
+            return _no_room(tables, scratch.ends[i] - start)
+        first = last
+        if n_text == 0:
+            continue
+        at, n_steps, _ = find_path(tables, n_text, running, scratch)
+        running = scratch.best[n_text]
+        lacking = write + (n_steps if merges else n_text) - first
+        if lacking > 0:
+            # other paths may have more ids
+            for k in range(out - 1, first - 1, -1):
+                ids[k + lacking] = ids[k]
+            first += lacking
+            out += lacking
+            moved += lacking
+        path = scratch.path[at : at + n_steps]
+        write = write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), ids, scratch.starts[:0], write)
+    emitted[n] = write
+    scratch.known[0] = write
+    scratch.running[0] = np.float64(running)
+    scratch.running[1] = abs(np.float64(running))
+    return write
+
+
+@inlined
+def settle(tables, data, n, opened, scratch, ids, out):
+    """Make the ids of a block right for the running scores of its rows, as the module explains.
+
+    Parameters
+    ----------
+    tables : SentencePieceTables
+    data : uint8[m]
+    n : int64
+        Chunks in ``scratch.starts`` and ``scratch.ends``, at least one, with the places of their ids in
+        ``scratch.emitted``.
+    opened : int64
+        Number of the chunk with which the last row of the block begins, ``n`` when none of it is in the block yet; -1
+        when it began in an earlier block or with this one.
+    scratch : SentencePieceScratch
+        ``emitted``, ``running`` and ``known`` are written.
+    ids : int32[k]
+    out : int64
+        Place after the last id.
+
+    Returns
+    -------
+    int64
+        Place after the last id now; negative, as of :func:`solve_chunk`, when the scratch is too small.
+    """
+    begin = scratch.emitted[0]
+    if opened < 0 and not _begins_with_space(tables, data, scratch.starts[0]):
+        opened = np.int64(0)
+    held = np.int32(0)
+    for i in range(begin, out):
+        held |= ids[i]
+    largest = np.float64(tables.scores[LARGEST])
+    reached = (out - begin) * largest
+    if opened != 0:
+        reached += scratch.running[1]
+    if unlikely(held >= MARK or reached + MOST_HIDDEN + 1.0 > _SHRINK * np.float64(tables.scores[RESET])):
+        return _settle_marked(tables, data, n, scratch, ids, out)
+    if opened >= 0:
+        known = scratch.emitted[opened]
+        scratch.known[0] = known
+        scratch.running[0] = 0.0
+        scratch.running[1] = (out - known) * largest
+    else:
+        scratch.running[1] = reached
+    return out
+
+
+@inlined
+def fill_row(tables, data, position, stop, starts, ends, n, limit):
+    """Append a row as one chunk; arguments as of :func:`numba_nlp.kernels.segment.fill_spaced.fill_spaced`."""
+    if position < stop and n < limit:
+        starts[n] = position
+        ends[n] = stop
+        return n + 1, stop
+    return n, position
+
+
+@kernel
+def align_text(tables, data, start, stop, scratch, from_starts, from_ends, token_ends, ids, first):
+    """Where the tokens of a text end in its normalised form, and where that comes from.
+
+    Parameters
+    ----------
+    tables : SentencePieceTables
+    data : uint8[m]
+    start, stop : int64
+        The text: a row, or a segment that was encoded by itself.
+    scratch : SentencePieceScratch
+        ``text`` is written.
+    from_starts, from_ends : int32[room]
+        Written: the alignment (:func:`numba_nlp.kernels.segment.normalize_charsmap.normalize`); as long as
+        ``scratch.text``.
+    token_ends : int64[room]
+        Written.
+    ids : int32[k]
+        The ids of the text, from ``first`` on; others may follow.
+    first : int64
+
+    Returns
+    -------
+    int64
+        Number of tokens; ``STATUS_OUTPUT_FULL`` when the scratch is too small, ``STATUS_NOT_TILING`` when the ids are
+        not those of the text.
+    """
+    n_text = _normalize(tables, data, start, stop, WHOLE_ROW, scratch.text, from_starts, from_ends)
+    if n_text < 0:
+        return np.int64(STATUS_OUTPUT_FULL)
+    # without unknown tokens the lengths of the pieces say where they end
+    place, count = np.int64(0), np.int64(0)
+    merges = tables.numbers[BYTE_FALLBACK] == 0
+    while place < n_text and first + count < ids.size:
+        piece = np.int64(ids[first + count])
+        if piece < 0 or piece >= tables.piece_lengths.size or (merges and piece == tables.numbers[UNKNOWN_ID]):
+            break
+        place += tables.piece_lengths[piece]
+        token_ends[count] = place
+        count += 1
+    if place == n_text:
+        return count
+    at, n_steps, _ = find_path(tables, n_text, np.float32(0), scratch)
+    path = scratch.path[at : at + n_steps]
+    found = scratch.nodes
+    count = write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), found, token_ends, np.int64(0))
+    if first + count > ids.size:
+        return np.int64(STATUS_NOT_TILING)
+    for i in range(count):
+        if found[i] != ids[first + i]:
+            return np.int64(STATUS_NOT_TILING)
+    return count
+
+
+#: What cuts rows, by the name of the pattern.
+FILLS = {"spaced": fill_spaced, "whole": fill_row}
+#: A chunk that the cache does not hold (:func:`numba_nlp.kernels.segment.cached_rows.encode_unseen`).
+encode_unseen = unseen_function(inlined, "encode_unseen_sentencepiece", solve_chunk)
+#: Row encoders (:func:`numba_nlp.kernels.segment.cached_rows.encode_rows`).
+encode_rows_spaced = rows_function(
+    fill_spaced, kernel, "encode_rows_spaced", encode_unseen, begin_row=begin_row, settle=settle
+)
+encode_rows_whole = rows_function(fill_row, kernel, "encode_rows_whole_row", encode_unseen)
