@@ -32,6 +32,8 @@ Unit = Literal["char", "byte"]
 Spanned = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
 
 _CONTROL, _ABSENT = 2, 255
+#: What of the metadata :meth:`Tokenizer.describe` shows, besides what every vocabulary has.
+_DESCRIBED = ("pattern", "pattern_regex", "normalizer", "byte_fallback", "unicode_version")
 #: Rows that :meth:`Tokenizer.encode_batch` encodes between two steps of a progress bar.
 _PROGRESS_ROWS = 1 << 14
 
@@ -398,13 +400,13 @@ class Tokenizer:
         return MappingProxyType(self._special.ids)
 
     def id_to_bytes(self, token_id: int) -> bytes:
-        """Bytes that an id decodes to.
+        """Bytes that an id decodes to in the middle of a text.
 
         Raises
         ------
         UnknownTokenError
         """
-        return self._decoder.decode_bytes([token_id], False)
+        return self._decoder.bytes_of(token_id)
 
     def id_to_token(self, token_id: int) -> str:
         """Token of an id as vocabulary files of this kind write it.
@@ -415,11 +417,11 @@ class Tokenizer:
         ------
         UnknownTokenError
         """
-        content = self.id_to_bytes(token_id)
-        for token, special_id in self._special.ids.items():
+        token = self._decoder.token_of(token_id)
+        for special, special_id in self._special.ids.items():
             if special_id == token_id:
-                return token
-        return self._decoder.spelling(content)
+                return special
+        return token
 
     def token_to_id(self, token: str | bytes) -> int:
         """Id of a token.
@@ -498,9 +500,7 @@ class Tokenizer:
             "vocab_size": self.vocab_size,
             "special_tokens": len(self._special.ids),
             "special_policy": metadata["special_policy"],
-            "pattern": metadata["pattern"],
-            "pattern_regex": metadata["pattern_regex"],
-            "unicode_version": metadata["unicode_version"],
+            **{key: metadata[key] for key in _DESCRIBED if key in metadata},
             **self._encoder.describe(),
             "digest": self._vocabulary.digest,
             "path": None if self._vocabulary.path is None else str(self._vocabulary.path),

@@ -60,6 +60,19 @@ class Decoder(ABC):
     def id_of(self, token: str | bytes) -> int:
         """Id of a piece of the model by its spelling or its bytes; -1 when there is none."""
 
+    def bytes_of(self, token_id: int) -> bytes:
+        """Bytes that an id stands for in the middle of a text.
+
+        Raises
+        ------
+        UnknownTokenError, TypeError
+        """
+        return self.decode_bytes([token_id], False)
+
+    def token_of(self, token_id: int) -> str:
+        """Token of an id as vocabulary files of this kind write it; arguments and errors as in :meth:`bytes_of`."""
+        return self.spelling(self.bytes_of(token_id))
+
     def decode_bytes(self, ids: ArrayLike, skip_special: bool) -> bytes:
         """Bytes of one row of ids.
 

@@ -22,6 +22,7 @@ __all__ = [
     "MetadataField",
     "Schema",
     "check_metadata_field",
+    "check_special_tokens",
     "check_structure",
     "check_table_size",
     "fail",
@@ -227,6 +228,23 @@ def check_table_size(file: str, name: str, size: int) -> None:
     # One slot has no address bits: the kernels would shift a 64-bit word by 64, which is undefined.
     if size < 2 or size & (size - 1):
         fail(file, f"array `{name}` has length {size}, expected a power of two of at least 2")
+
+
+def check_special_tokens(file: str, arrays: Arrays) -> None:
+    """Check the order of the special tokens' contents."""
+    content = arrays["special_bytes"].tobytes()
+    bounds = arrays["special_offsets"].tolist()
+    previous = b""
+    for i in range(len(bounds) - 1):
+        token = content[bounds[i] : bounds[i + 1]]
+        # The first comparison also refuses an empty token, which would match everywhere without advancing.
+        if token <= previous:
+            fail(
+                file,
+                f"array `special_bytes` holds {token!r} at index {i} after {previous!r}, expected distinct non-empty "
+                "contents in ascending order",
+            )
+        previous = token
 
 
 def _check_table_load(file: str, name: str, used: int, size: int) -> None:

@@ -8,10 +8,11 @@ from os import PathLike
 
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.vocabulary import Vocabulary
-from vocab_tools.compiler.byte_bpe import build_arrays
-from vocab_tools.formats import gpt2, tiktoken_file, tokenizer_json
+from vocab_tools.compiler import byte_bpe, sentencepiece
+from vocab_tools.formats import gpt2, sentencepiece_model, tiktoken_file, tokenizer_json
 from vocab_tools.formats.description import Description
 from vocab_tools.formats.detect import detect
+from vocab_tools.formats.sentencepiece_model import SentencePieceModel
 
 __all__ = ["compile", "describe_source"]
 
@@ -21,6 +22,7 @@ _OPTIONS_OF = {
     "gpt2": ("family",),
     "tokenizer.json": ("ignore",),
     "tiktoken": ("pattern", "special_tokens"),
+    "sentencepiece": (),
 }
 
 
@@ -40,7 +42,8 @@ def compile(
     Parameters
     ----------
     source : path-like or iterable of path-like
-        A ``tokenizer.json``, ``vocab.json`` and ``merges.txt``, or a ``.tiktoken`` rank file.
+        A ``tokenizer.json``, ``vocab.json`` and ``merges.txt``, a ``.tiktoken`` rank file, or a SentencePiece
+        ``.model`` of type unigram, word or char.
     family : {"gpt2", "roberta"}, optional
         For ``vocab.json`` and ``merges.txt``: whose special tokens, template and spans; inferred where the vocabulary
         leaves no doubt.
@@ -83,7 +86,9 @@ def compile(
         name=name,
         allow_gaps=allow_gaps,
     )
-    return Vocabulary(*build_arrays(description))
+    if isinstance(description, SentencePieceModel):
+        return Vocabulary(*sentencepiece.build_arrays(description, special or "plain"))
+    return Vocabulary(*byte_bpe.build_arrays(description))
 
 
 def describe_source(
@@ -96,7 +101,7 @@ def describe_source(
     ignore: Sequence[str] | None = None,
     name: str | None = None,
     allow_gaps: bool = False,
-) -> Description:
+) -> Description | SentencePieceModel:
     """Read a vocabulary source without compiling it.
 
     Parameters
@@ -106,7 +111,8 @@ def describe_source(
 
     Returns
     -------
-    Description
+    Description or SentencePieceModel
+        Of a SentencePiece model without the policy for special tokens.
 
     Raises
     ------
@@ -123,6 +129,8 @@ def describe_source(
             raise SourceFormatError(
                 f"{option}= does not apply to {found.paths[0]} (format {found.format!r}), only to {takers[0]!r}"
             )
+    if found.format == "sentencepiece":
+        return sentencepiece_model.read(*found.paths, name=name)
     if found.format == "gpt2":
         description = gpt2.read(*found.paths, family=family, name=name, allow_gaps=allow_gaps)
     elif found.format == "tiktoken":

@@ -122,8 +122,9 @@ def _utf8_steps() -> NDArray[np.uint8]:
 
 def has_children(units: NDArray[np.uint32], nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether keys go on from nodes of an array that :func:`check` has passed."""
-    first, last = _Graph(units).ranges(nodes)
-    found: NDArray[np.bool_] = last > first
+    bases = _Graph(units).base(nodes)
+    labels = np.arange(1, 256)
+    found: NDArray[np.bool_] = ((units[bases[:, None] ^ labels] & (_VALUE | 0xFF)) == labels).any(axis=1)
     return found
 
 

@@ -12,14 +12,13 @@ from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 
 __all__ = ["SUPPORTED", "Source", "detect"]
 
-SUPPORTED = "a tokenizer.json, a pair of vocab.json and merges.txt, or a .tiktoken rank file"
+SUPPORTED = "a tokenizer.json, a pair of vocab.json and merges.txt, a .tiktoken rank file, or a SentencePiece .model"
 _HEAD_BYTES = 4096
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2}[ \t]+[0-9]+[ \t]*(?:\r?\n|$)")
 _FLAT_JSON = re.compile(rb'\s*\{\s*(?:\}|"(?:[^"\\]|\\.)*"\s*:\s*-?[0-9])')
+_MODEL_SUFFIXES = {".model", ".spm"}
 #: Names of formats that later versions read, so that the refusal can say what the file is.
 _KNOWN_BY_NAME = {
-    ".model": "a sentencepiece model",
-    ".spm": "a sentencepiece model",
     ".safetensors": "a compiled vocabulary (load it with numba_nlp.load_tokenizer) or the weights of a model",
     ".vocab": "the text form of a sentencepiece vocabulary",
     ".gz": "a compressed file (unpack it first)",
@@ -34,7 +33,7 @@ class Source(NamedTuple):
 
     Attributes
     ----------
-    format : {"tokenizer.json", "gpt2", "tiktoken"}
+    format : {"tokenizer.json", "gpt2", "tiktoken", "sentencepiece"}
     paths : tuple of Path
         The file; for "gpt2" the pieces first, then the merges.
     """
@@ -90,6 +89,8 @@ def _detect_one(path: Path) -> Source:
         raise SourceFormatError(
             f"{path}: a vocab.json holds pieces but no merges; pass both files, [{str(path)!r}, '.../merges.txt']"
         )
+    if _is_model(head) or not _MODEL_SUFFIXES.isdisjoint(path.suffixes):
+        return Source("sentencepiece", (path,))
     if head.lstrip()[:1] == b"{":
         return Source("tokenizer.json", (path,))
     if path.suffix == ".tiktoken" or _RANK_LINE.match(head):
@@ -97,6 +98,14 @@ def _detect_one(path: Path) -> Source:
     what = next((_KNOWN_BY_NAME[suffix] for suffix in reversed(path.suffixes) if suffix in _KNOWN_BY_NAME), None)
     guess = f"it looks like {what}, which is" if what else "its format is"
     raise UnsupportedFeatureError(f"{path}: {guess} not supported by this version, which reads {SUPPORTED}")
+
+
+def _is_model(head: bytes) -> bool:
+    """Whether a file begins with a piece of a SentencePiece model: a message that holds a text and a score."""
+    if len(head) < 5 or head[0] != 0x0A or head[2] != 0x0A:
+        return False
+    n_message, n_text = head[1], head[3]
+    return n_text < 0x80 and n_text + 7 <= n_message < 0x80 and head[4 + n_text : 5 + n_text] == b"\x15"
 
 
 def _head(path: Path) -> bytes:

@@ -200,3 +200,48 @@ def check_units(units, n_values):
             if value & VALUE_FLAG == 0 or (value & (VALUE_FLAG - 1)) >= n_values:
                 return np.int64(UNITS_VALUE)
     return np.int64(UNITS_SOUND)
+
+
+@kernel
+def check_lengths(units, lengths, owners):
+    """Whether every key has the length that its value says; for units that :func:`check_units` found sound.
+
+    Parameters
+    ----------
+    units : uint32[n]
+    lengths : int64[k]
+        Length of the key of each value.
+    owners : int32[n]
+        Written.
+
+    Returns
+    -------
+    int64
+        ``UNITS_SOUND``, or ``UNITS_BASE`` when two nodes have one base, one leads to the root, or a node with a value
+        is not as many steps from the root as ``lengths`` says.
+    """
+    if np.int64(units[ROOT]) & 0xFF != 0:
+        return np.int64(UNITS_BASE)
+    owners[:] = -1
+    for i in range(units.size):
+        unit = np.int64(units[i])
+        if unit & VALUE_FLAG == 0:
+            base = unit >> BASE_SHIFT
+            if base == 0 or owners[base] >= 0:
+                return np.int64(UNITS_BASE)
+            owners[base] = i
+    for i in range(units.size):
+        unit = np.int64(units[i])
+        if unit & (VALUE_FLAG | HAS_VALUE) != HAS_VALUE:
+            continue
+        left = lengths[value_at(units, i)]
+        node = np.int64(i)
+        while node != ROOT and left > 0:
+            parent = np.int64(owners[node ^ (np.int64(units[node]) & 0xFF)])
+            if parent < 0:
+                return np.int64(UNITS_BASE)
+            node = parent
+            left -= 1
+        if node != ROOT or left != 0:
+            return np.int64(UNITS_BASE)
+    return np.int64(UNITS_SOUND)
