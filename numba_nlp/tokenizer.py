@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from numba_nlp._decoders import new_decoder
 from numba_nlp._decoders.decoder import Decoder
-from numba_nlp._decoders.ids import check_errors
+from numba_nlp._decoders.ids import check_errors, checked_ids
 from numba_nlp._encoders import new_encoder
 from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.rows import Segments, resolve_threads
@@ -315,6 +315,83 @@ class Tokenizer:
         policy = self._policy if special is None else self._special.check_policy(special)
         return self._special.segments(policy, add_special_tokens, rows.data, rows.starts, rows.ends, rows.valid)
 
+    # --- other segmentations (Unigram) -------------------------------------------------------------------------
+
+    def nbest(self, text: str | bytes, n: int) -> list[tuple[NDArray[np.int32], float]]:
+        """The best ways to cut a text into pieces, best first: sentencepiece's ``nbest_encode``, with scores.
+
+        Parameters
+        ----------
+        text : str or bytes
+        n : int
+            1 to 512. For 1 the result is that of :meth:`encode`, with the score 0, as sentencepiece has it.
+
+        Returns
+        -------
+        list of (int32[k], float)
+            Ids and score; fewer than ``n`` when there are no more, or when the search would be too long.
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            The tokenizer is not of algorithm ``unigram``.
+        InvalidTextError, TypeError, ValueError
+        """
+        return self._encoder.nbest(_text_bytes(text), n)
+
+    def sample(
+        self,
+        text: str | bytes,
+        *,
+        alpha: float = 0.1,
+        nbest_size: int = -1,
+        seed: int = 0,
+        stream: int = 0,
+        n_samples: int = 1,
+    ) -> list[tuple[NDArray[np.int32], float]]:
+        """Random ways to cut a text into pieces (subword regularisation), each as likely as its score says.
+
+        Parameters
+        ----------
+        text : str or bytes
+        alpha : float, default 0.1
+            Probabilities are proportional to ``exp(alpha * score)``: 0 makes all alike, a large number the best one
+            certain.
+        nbest_size : int, default -1
+            Choose among that many best ones; negative: among all; 0 or 1: the best one always.
+        seed, stream : int
+            The result depends on these and the arguments only; give the rows of a batch their number as ``stream``.
+        n_samples : int
+
+        Returns
+        -------
+        list of (int32[k], float)
+            ``n_samples`` times ids and score.
+
+        Raises
+        ------
+        UnsupportedFeatureError, InvalidTextError, TypeError, ValueError
+            As :meth:`nbest`.
+        """
+        return self._encoder.sample(_text_bytes(text), n_samples, alpha, nbest_size, seed, stream)
+
+    def score(self, text: str | bytes, ids: ArrayLike) -> float:
+        """Score of one way to cut a text into pieces, as :meth:`nbest` has it: the logarithm of a probability.
+
+        Parameters
+        ----------
+        text : str or bytes
+        ids : array_like of int
+
+        Raises
+        ------
+        UnknownTokenError
+            The ids are not those of pieces that spell the normalised text.
+        UnsupportedFeatureError, InvalidTextError, TypeError
+            As :meth:`nbest`.
+        """
+        return self._encoder.score(_text_bytes(text), checked_ids(self._vocabulary, ids, None))
+
     # --- decoding ----------------------------------------------------------------------------------------------
 
     def decode(
@@ -521,6 +598,19 @@ class Tokenizer:
 
     def __dask_tokenize__(self) -> tuple[str, str]:
         return "numba_nlp.Tokenizer", self._vocabulary.digest
+
+
+def _text_bytes(text: str | bytes) -> bytes:
+    """UTF-8 form of one text.
+
+    Raises
+    ------
+    InvalidTextError, TypeError
+    """
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}")
+    rows = TextRows.from_strings((text,), errors="strict")
+    return rows.data[rows.starts[0] : rows.ends[0]].tobytes()
 
 
 def _check_options(errors: str, unit: str) -> None:

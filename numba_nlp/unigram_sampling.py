@@ -21,12 +21,12 @@ from numba_nlp.kernels.segment.unigram_lattice import (
     score_ids,
     sum_paths,
 )
-from numba_nlp.kernels.segment.unigram_memory import UnigramTables, new_scratch
+from numba_nlp.kernels.segment.unigram_memory import UNKNOWN_ID, UnigramTables, new_scratch
 from numba_nlp.kernels.segment.unigram_nbest import MAX_ALL, MIN_QUEUE, SEARCH_FULL, Search, nbest_paths
 from numba_nlp.kernels.tables import double_array
 from numba_nlp.kernels.tables.random_bits import random_fraction
 
-__all__ = ["MAX_NBEST", "Segmentation", "common_prefix_search", "nbest", "new_lattice", "sample", "score"]
+__all__ = ["MAX_NBEST", "Segmentation", "common_prefix_search", "nbest", "new_lattice", "sample", "score", "token_ends_of"]
 
 #: Most segmentations that sentencepiece lists.
 MAX_NBEST = 512
@@ -234,6 +234,62 @@ def score(
             "and vocabulary"
         )
     return float(total)
+
+
+def token_ends_of(tables: UnigramTables, text: bytes | NDArray[np.uint8], ids: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Where the tokens of a segmentation end in a text.
+
+    Parameters
+    ----------
+    tables : UnigramTables
+    text : bytes or uint8[n]
+    ids : int32[k]
+        Unknown ones take as few characters as let the others follow.
+
+    Raises
+    ------
+    UnknownTokenError
+        The pieces do not spell the text.
+    """
+    data = _as_bytes(text)
+    unknown = int(tables.numbers[UNKNOWN_ID])
+    is_byte = {int(number) for number in tables.byte_ids if number >= 0}
+    boundaries = np.append(np.flatnonzero((data & 0xC0) != 0x80), data.size)
+
+    def ends_of(number: int, places: list[int]) -> dict[int, int]:
+        """Places that a token can end at, each with the last one that it can begin at."""
+        found: dict[int, int] = {}
+        if number == unknown and not is_byte:
+            for end in boundaries[boundaries > places[0]].tolist() if places else ():
+                found[end] = max(place for place in places if place < end)
+            return found
+        for place in places:
+            if number in is_byte:
+                if place < data.size and tables.byte_ids[data[place]] == number:
+                    found[place + 1] = place
+                continue
+            end = place + int(tables.piece_lengths[number])
+            if end <= data.size and double_array.find(tables.units, data, place, end) == number:
+                found[end] = place
+        return found
+
+    steps: list[dict[int, int]] = []
+    places = [0]
+    for number in ids.tolist():
+        if not 0 <= number < tables.piece_lengths.size:
+            raise UnknownTokenError(f"id {number} is not in the vocabulary")
+        steps.append(ends_of(number, places))
+        places = sorted(steps[-1])
+    if data.size not in places:
+        raise UnknownTokenError(
+            "the ids do not spell the text after normalisation; take ids of the same text and vocabulary"
+        )
+    token_ends = np.empty(len(steps), np.int64)
+    end = data.size
+    for i in range(len(steps) - 1, -1, -1):
+        token_ends[i] = end
+        end = steps[i][end]
+    return token_ends
 
 
 def _nbest_steps(lattice: Lattice, size: int) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float32]]:

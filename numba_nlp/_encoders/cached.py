@@ -13,6 +13,7 @@ from numba_nlp import _fastcall
 from numba_nlp._encoders.chunks import CHUNK_BYTES, Worker, encode_in_chunks
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError, StringSource
+from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_cache
 
 __all__ = ["CachedEncoder", "Context"]
@@ -126,6 +127,31 @@ class CachedEncoder(ABC):
     def describe(self) -> dict[str, Any]:
         """What runs, as far as the family decides it."""
         return {"calls": "by address" if self.uses_fast_calls else "through Numba's dispatcher"}
+
+    # --- other segmentations --------------------------------------------------------------------------------------
+
+    def nbest(self, text: bytes, n: int) -> list[tuple[NDArray[np.int32], float]]:
+        """The best segmentations of a text and their scores, best first.
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            The algorithm has no scores.
+        """
+        raise UnsupportedFeatureError(
+            f"n-best lists, sampling and scores are there for Unigram models, not for {type(self).__name__[:-7]}; "
+            "describe()['algorithm'] says what a tokenizer is"
+        )
+
+    def sample(
+        self, text: bytes, n_samples: int, alpha: float, nbest_size: int, seed: int, stream: int
+    ) -> list[tuple[NDArray[np.int32], float]]:
+        """Random segmentations of a text and their scores; raises as :meth:`nbest`."""
+        return self.nbest(text, nbest_size)
+
+    def score(self, text: bytes, ids: NDArray[np.int32]) -> float:
+        """Score of a segmentation of a text; raises as :meth:`nbest`."""
+        return self.nbest(text, 1)[0][1]
 
     # --- single texts --------------------------------------------------------------------------------------------
 

@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp import _fastcall
+from numba_nlp import _fastcall, unigram_sampling
 from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen
 from numba_nlp._fastcall.families import sentencepiece
-from numba_nlp.errors import STATUS_OUTPUT_FULL, UnsupportedFeatureError
+from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment import normalizer_tables
 from numba_nlp.kernels.segment.aligned_spans import fill_aligned_spans
-from numba_nlp.kernels.segment.normalize_charsmap import WHOLE_ROW, normalize
-from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
+from numba_nlp.kernels.segment.normalize_charsmap import WHOLE_ROW, normalize, normalized_room
 from numba_nlp.kernels.segment.sentencepiece_unigram import encode_rows_spaced, encode_rows_whole
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
     CHARACTERS,
@@ -156,19 +155,32 @@ class SentencePieceEncoder(CachedEncoder):
 
     # --- n-best lists and sampling -------------------------------------------------------------------------------
 
-    def unigram_tables(self) -> tuple[UnigramTables, UnigramTables]:
-        """Tables for encoding, and for n-best lists and sampling.
+    def nbest(self, text: bytes, n: int) -> list[tuple[NDArray[np.int32], float]]:
+        encode_tables, tables = self._for_segmentations()
+        found = unigram_sampling.nbest(tables, self._normalized(text), n, encode_tables=encode_tables)
+        return [(one.ids, one.score) for one in found]
 
-        Raises
-        ------
-        UnsupportedFeatureError
-            The model is no Unigram model.
-        """
+    def sample(
+        self, text: bytes, n_samples: int, alpha: float, nbest_size: int, seed: int, stream: int
+    ) -> list[tuple[NDArray[np.int32], float]]:
+        encode_tables, tables = self._for_segmentations()
+        # without a choice it is what `encode` gives
+        chosen = encode_tables if nbest_size in (0, 1) else tables
+        found = unigram_sampling.sample(
+            chosen, self._normalized(text), alpha=alpha, nbest_size=nbest_size, n_samples=n_samples, seed=seed,
+            stream=stream,
+        )  # fmt: skip
+        return [(one.ids, one.score) for one in found]
+
+    def score(self, text: bytes, ids: NDArray[np.int32]) -> float:
+        _, tables = self._for_segmentations()
+        normalized = self._normalized(text)
+        token_ends = unigram_sampling.token_ends_of(tables, normalized, ids)
+        return unigram_sampling.score(tables, normalized, ids, token_ends)
+
+    def _for_segmentations(self) -> tuple[UnigramTables, UnigramTables]:
         if self._algorithm != "unigram":
-            raise UnsupportedFeatureError(
-                f"n-best lists, sampling and scores are for Unigram models; this one is of algorithm "
-                f"{self._algorithm!r}"
-            )
+            super().nbest(b"", 1)  # refuses
         return self._unigram, self._lattice
 
     @cached_property
@@ -178,18 +190,14 @@ class SentencePieceEncoder(CachedEncoder):
         characters = np.diff(leads[vocabulary["piece_offsets"]])
         return lattice_tables(self._unigram, characters, vocabulary["piece_kinds"])
 
-    def normalized(self, text: bytes) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32]]:
-        """Normalised text and its alignment."""
-        room = len(text) * int(self.tables.settings[1]) + 16
+    def _normalized(self, text: bytes) -> NDArray[np.uint8]:
+        out = np.empty(int(normalized_room(self._normalizer, len(text))), np.uint8)
+        no_alignment = np.zeros(0, np.int32)
         data = np.frombuffer(text, np.uint8)
-        out, from_starts, from_ends = np.empty(room, np.uint8), np.empty(room, np.int32), np.empty(room, np.int32)
-        n = int(normalize(self.normalizer, data, 0, data.size, WHOLE_ROW, out, from_starts, from_ends))
-        return frozen(out[:n]), from_starts[:n], from_ends[:n]
-
-    @property
-    def normalizer(self) -> NormalizerTables:
-        """Tables of the normaliser."""
-        return self._normalizer
+        n = int(normalize(self._normalizer, data, 0, data.size, WHOLE_ROW, out, no_alignment, no_alignment))
+        if n < 0:
+            raise RuntimeError(f"normalised text is longer than {out.size} bytes; please report this with the text")
+        return frozen(out[:n])
 
 
 def _unigram_tables(vocabulary: Vocabulary) -> UnigramTables:
