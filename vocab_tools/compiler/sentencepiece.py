@@ -63,8 +63,8 @@ def build_arrays(
         )
     symbols = model.user_defined()
     facts = summarize(model.normalizer, symbols)
-    # characters of a byte, the space before the text, and the mark before the ids of a chunk
-    ids_per_byte = (facts.growth if model.byte_fallback else facts.characters) + 2
+    # ids of a byte, those of the space before the text, and the mark before the ids of a chunk
+    ids_per_byte = facts.growth + 3 + 1 if model.byte_fallback else facts.characters + 1 + 1
     growth = facts.growth
     denormalizer_growth = 1 if model.denormalizer is None else summarize(model.denormalizer).growth
     if max(growth, ids_per_byte, denormalizer_growth) > MAX_GROWTH:
@@ -115,9 +115,7 @@ def build_arrays(
 
 
 def _pieces_in_text(model: SentencePieceModel) -> dict[bytes, int]:
-    """Pieces that text is compared with, and their ids; word and character models look up any piece."""
-    if model.model_type != "unigram":
-        return model.ids()
+    """Pieces that text is compared with, and their ids."""
     wanted = np.flatnonzero(np.isin(model.kinds, (KIND_NORMAL, KIND_USER_DEFINED)))
     return {model.pieces[i]: i for i in wanted.tolist()}
 
@@ -130,10 +128,7 @@ def _cuts_before_spaces(model: SentencePieceModel, facts: CharsmapSummary) -> bo
     # unknown words in a row become one token
     if model.model_type == "word" or not facts.spaces.any():
         return False
-    looked_up = np.ones(model.kinds.size, np.bool_)
-    if model.model_type == "unigram":
-        looked_up = np.isin(model.kinds, (KIND_NORMAL, KIND_USER_DEFINED))
-    split = pieces_split_at_spaces(model.pieces[i] for i in np.flatnonzero(looked_up).tolist())
+    split = pieces_split_at_spaces(_pieces_in_text(model))
     return split in (SPLIT_BEFORE_EACH, SPLIT_BEFORE_RUNS)
 
 
