@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from numba_nlp import _fastcall, unigram_sampling
 from numba_nlp._encoders.cached import CachedEncoder
-from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen
+from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
 from numba_nlp._fastcall.families import sentencepiece
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment import normalizer_tables
@@ -132,7 +132,7 @@ class SentencePieceEncoder(CachedEncoder):
         spans: tuple[NDArray[np.int64], ...],
     ) -> None:
         if segments is None:
-            parts = NO_PLACES, NO_PLACES, NO_IDS, NO_PLACES
+            parts = starts, ends, NO_IDS, frozen(np.arange(starts.size + 1))
         else:
             first_of_row = segments.first_of_row[first_row : last_row + 1]
             parts = segments.starts, segments.ends, segments.fixed, first_of_row
@@ -143,8 +143,7 @@ class SentencePieceEncoder(CachedEncoder):
             room = scratch.text.size
             alignment = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
             status = fill_aligned_spans(
-                self.tables, data, starts, ends, *parts, ids, offsets, int(unit == "char"), scratch, alignment,
-                *spans, where,
+                self.tables, data, starts, *parts, ids, offsets, int(unit == "char"), scratch, alignment, *spans, where
             )  # fmt: skip
             if status != STATUS_OUTPUT_FULL:
                 break

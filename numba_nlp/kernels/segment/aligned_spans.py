@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numba_nlp._jit import inlined, kernel
+from numba_nlp._jit import kernel
 from numba_nlp.errors import STATUS_NOT_TILING
 from numba_nlp.kernels.segment.sentencepiece_unigram import align_text
 
@@ -46,26 +46,10 @@ def in_characters(data, start, places):
         places[i] = character
 
 
-@inlined
-def _text_spans(tables, data, row_start, start, stop, scratch, alignment, ids, first, last, span_starts, span_ends):
-    """Spans of one text; the place after its ids, or a status."""
-    from_starts, from_ends, token_ends = alignment
-    n = align_text(tables, data, start, stop, scratch, from_starts, from_ends, token_ends, ids[:last], first)
-    if n < 0:
-        return n
-    begin = np.int64(0)
-    for i in range(n):
-        end = token_ends[i]
-        span_starts[first + i] = start - row_start + from_starts[begin]
-        span_ends[first + i] = start - row_start + from_ends[end - 1]
-        begin = end
-    return first + n
-
-
 @kernel
 def fill_aligned_spans(
-    tables, data, starts, ends, seg_starts, seg_ends, seg_fixed, first_of_row, ids, offsets, characters, scratch,
-    alignment, span_starts, span_ends, where,
+    tables, data, starts, seg_starts, seg_ends, seg_fixed, first_of_row, ids, offsets, characters, scratch, alignment,
+    span_starts, span_ends, where,
 ):  # fmt: skip
     """Spans of the ids of rows.
 
@@ -74,10 +58,10 @@ def fill_aligned_spans(
     tables : SentencePieceTables
     data : uint8[m]
         Valid UTF-8.
-    starts, ends : int64[rows]
-        Rows, as the caller sees them.
-    seg_starts, seg_ends, seg_fixed : int64[s], int64[s], int32[s]
-        Segments of the rows; of length 0, with ``first_of_row`` of length 0, when each row is one text.
+    starts : int64[rows]
+        Where the rows begin.
+    seg_starts, seg_ends, seg_fixed : int64[s], int64[s], int32[s] or int32[0]
+        Their segments: texts, and where there are any given ids.
     first_of_row : int64[rows + 1]
     ids, offsets : int32[k], int64[rows + 1]
         Ids of row ``r`` are ``ids[offsets[r]:offsets[r + 1]]``.
@@ -96,34 +80,35 @@ def fill_aligned_spans(
     int64
         0, or a status as of :func:`numba_nlp.kernels.segment.sentencepiece_unigram.align_text`.
     """
+    from_starts, from_ends, token_ends = alignment
     for row in range(starts.size):
         first, last = offsets[row], offsets[row + 1]
+        row_start = starts[row]
         at = first
-        if first_of_row.size == 0:
-            at = _text_spans(
-                tables, data, starts[row], starts[row], ends[row], scratch, alignment, ids, at, last, span_starts,
-                span_ends,
-            )  # fmt: skip
-        else:
-            for segment in range(first_of_row[row], first_of_row[row + 1]):
-                if seg_fixed[segment] >= 0:
-                    template = seg_starts[segment] < 0
-                    span_starts[at] = -1 if template else seg_starts[segment] - starts[row]
-                    span_ends[at] = -1 if template else seg_ends[segment] - starts[row]
-                    at += 1
-                    continue
-                at = _text_spans(
-                    tables, data, starts[row], seg_starts[segment], seg_ends[segment], scratch, alignment, ids, at,
-                    last, span_starts, span_ends,
-                )  # fmt: skip
-                if at < 0:
-                    break
-        if at >= 0 and at != last:
-            at = np.int64(STATUS_NOT_TILING)
-        if at < 0:
+        for segment in range(first_of_row[row], first_of_row[row + 1]):
+            start = seg_starts[segment]
+            if seg_fixed.size != 0 and seg_fixed[segment] >= 0:
+                span_starts[at] = -1 if start < 0 else start - row_start
+                span_ends[at] = -1 if start < 0 else seg_ends[segment] - row_start
+                at += 1
+                continue
+            n = align_text(
+                tables, data, start, seg_ends[segment], scratch, from_starts, from_ends, token_ends, ids[:last], at
+            )
+            if n < 0:
+                where[0] = row
+                return n
+            begin = np.int64(0)
+            for i in range(n):
+                end = token_ends[i]
+                span_starts[at + i] = start - row_start + from_starts[begin]
+                span_ends[at + i] = start - row_start + from_ends[end - 1]
+                begin = end
+            at += n
+        if at != last:
             where[0] = row
-            return at
+            return np.int64(STATUS_NOT_TILING)
         if characters != 0:
-            in_characters(data, starts[row], span_starts[first:last])
-            in_characters(data, starts[row], span_ends[first:last])
+            in_characters(data, row_start, span_starts[first:last])
+            in_characters(data, row_start, span_ends[first:last])
     return np.int64(0)

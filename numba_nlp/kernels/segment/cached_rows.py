@@ -106,15 +106,39 @@ def encode_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, 
         Number of ids; negative, as of the function that solves, when the scratch is too small.
     """
     n_ids = solve(tables, data, start, n, scratch, ids, first)  # noqa: F821  bound by `unseen_function`
-    if n_ids < 0:
-        return n_ids
+    if n_ids >= 0:
+        enter_chunk(cache, data, start, n, low, high, home, ids, first, n_ids)
+    return n_ids
+
+
+@inlined
+def enter_chunk(cache, data, start, n, low, high, home, ids, first, n_ids):
+    """Enter the ids of a chunk that was solved, if the cache takes such.
+
+    Parameters
+    ----------
+    cache : WordCache
+    data : uint8[m]
+    start, n : int64
+        The chunk.
+    low, high, home : uint64, uint64, int64
+        Its key and home (:func:`make_keys`).
+    ids : int32[k]
+    first, n_ids : int64
+        ``ids[first:first + n_ids]``.
+
+    Returns
+    -------
+    int64
+        0.
+    """
     cache.fill[MISSES] += 1
     if n <= SHORT_LIMIT:
         if n_ids <= SHORT_IDS:
             keep_short(cache, low, high, home, ids, first, n_ids)
     elif n <= LONG_LIMIT:
         keep_long(cache, low, high, home, data, start, n, ids, first, n_ids)
-    return n_ids
+    return 0
 
 
 @kernel
@@ -271,12 +295,12 @@ def begin_row(tables, data, start, stop):
 
 
 @inlined
-def settle(tables, data, n, opened, scratch, ids, out):
+def settle(tables, cache, data, n, opened, scratch, ids, out):
     """Change the ids of a block by what depends on more than one chunk: the default, for families without such.
 
     Parameters
     ----------
-    tables : NamedTuple of arrays
+    tables, cache : NamedTuple of arrays, WordCache
     data : uint8[m]
     n : int64
         Chunks of the block.
@@ -343,7 +367,8 @@ def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, s
             position = np.int64(-1)
         out = emit_block(tables, cache, data, n, scratch, ids, out)
         if out >= 0 and n > 0:
-            out = settle(tables, data, n, offsets[row] if row > pending else np.int64(-1), scratch, ids, out)
+            opened = offsets[row] if row > pending else np.int64(-1)
+            out = settle(tables, cache, data, n, opened, scratch, ids, out)
         if out < 0:
             scratch.progress[0] = pending
             scratch.progress[1] = pending_out
@@ -410,7 +435,7 @@ def rows_function(
     unseen: Any,
     *,
     begin_row: Any = begin_row,
-    settle: Any = settle,
+    settle_function: Any = None,
 ) -> Any:
     """Build and compile :func:`encode_rows` for one way to cut text.
 
@@ -427,10 +452,12 @@ def rows_function(
         What encodes a chunk that the cache does not hold: made by :func:`unseen_function`, or a stand-in.
     begin_row : callable
         ``(tables, data, start, stop) -> position`` from which on a row is cut.
-    settle : callable
-        ``(tables, data, n, opened, scratch, ids, out) -> out``: changes the ids of a block that was emitted, and the
-        places in ``scratch.emitted``; negative as of the function that solves.
+    settle_function : callable, optional
+        ``(name, unseen) -> settle``, where ``settle`` takes ``tables, cache, data, n, opened, scratch, ids, out`` and
+        gives the new ``out``: it changes the ids of a block that was emitted, and the places in ``scratch.emitted``;
+        negative as of ``unseen``.
     """
     block = inlined(specialise(emit_block, f"_emit_block_of_{name}", solve_unseen=unseen))
-    parts = {"fill_spans": fill_spans, "emit_block": block, "begin_row": begin_row, "settle": settle}
+    settled = settle if settle_function is None else settle_function(name, unseen)
+    parts = {"fill_spans": fill_spans, "emit_block": block, "begin_row": begin_row, "settle": settled}
     return compiled(specialise(encode_rows, name, **parts))

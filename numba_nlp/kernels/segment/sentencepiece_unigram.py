@@ -28,11 +28,13 @@ Twin: ``numba_nlp.reference.segment.sentencepiece_unigram``: whole rows.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.errors import STATUS_NOT_TILING, STATUS_OUTPUT_FULL
-from numba_nlp.kernels.segment.cached_rows import rows_function, unseen_function
+from numba_nlp.kernels.segment.cached_rows import enter_chunk, rows_function, specialise
 from numba_nlp.kernels.segment.fill_spaced import begin_row, fill_spaced
 from numba_nlp.kernels.segment.normalize_charsmap import ROW_ENDS, WHOLE_ROW, normalize
 from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
@@ -59,7 +61,7 @@ __all__ = [
     "encode_unseen",
     "fill_row",
     "settle",
-    "solve_chunk",
+    "settle_function",
 ]
 
 #: Bit of an element of the ids that is a mark; vocabularies have fewer ids. The other bits are the limit.
@@ -70,6 +72,7 @@ ANY_SCORE = MARK - 1
 MOST_HIDDEN = 5000.0
 #: At least one over ``1 + D u`` of the proofs.
 _SHRINK = 0.999
+_NO_KEY = np.uint64(0)
 #: As in the reference: how many matching symbols are looked at.
 _MOST_SYMBOLS = 64
 
@@ -85,22 +88,8 @@ def _normalize(tables, data, start, stop, edges, text, from_starts, from_ends):
 
 
 @inlined
-def _edges(tables, data, start):
-    """Which ends of its row a chunk has, by its first byte; spaces at the end are left out anyhow."""
-    if tables.options[WHOLE] != 0 or not _begins_with_space(tables, data, start):
-        return WHOLE_ROW
-    return ROW_ENDS
-
-
-@inlined
 def _begins_with_space(tables, data, start):
     return np.int64(peek(tables.byte_traits, np.int64(peek(data, start)))) & SPACE != 0
-
-
-@inlined
-def _no_room(tables, n):
-    """Capacity to ask for when a chunk of ``n`` bytes did not fit, negative."""
-    return -(n * (tables.settings[1] + 3) // 3 + 16)
 
 
 @kernel
@@ -171,16 +160,19 @@ def _mark_of(tables, n_characters, path, scratch):
     return MARK | np.int64(max(limit, 0.0))
 
 
-@kernel
-def solve_chunk(tables, data, start, n, scratch, ids, first):
-    """Ids of one chunk with the running score 0, and its mark.
+@inlined
+def encode_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, first):
+    """Solve one chunk with the running score 0, and enter its ids with their mark.
 
     Parameters
     ----------
-    tables : SentencePieceTables
+    tables, cache : SentencePieceTables, WordCache
     data : uint8[m]
     start, n : int64
         The chunk.
+    low, high, home : uint64, uint64, int64
+        Its key and home (:func:`numba_nlp.kernels.segment.cached_rows.make_keys`). With a negative home the running
+        score is ``scratch.running[0]``, which becomes that behind the chunk; the ids have no mark and are not entered.
     scratch : SentencePieceScratch
     ids : int32[k]
         Written from ``first`` on: at most ``ID_GROWTH`` elements a byte.
@@ -192,33 +184,41 @@ def solve_chunk(tables, data, start, n, scratch, ids, first):
         Number of elements; negative, the capacity that would do, when the scratch is too small.
     """
     no_alignment = scratch.path[:0]
-    n_text = _normalize(
-        tables, data, start, start + n, _edges(tables, data, start), scratch.text, no_alignment, no_alignment
-    )
+    edges = WHOLE_ROW
+    if tables.options[WHOLE] == 0 and _begins_with_space(tables, data, start):
+        # spaces at the end are left out of every chunk
+        edges = ROW_ENDS
+    n_text = _normalize(tables, data, start, start + n, edges, scratch.text, no_alignment, no_alignment)
     if n_text < 0:
-        return _no_room(tables, n)
-    if n_text == 0:
-        return np.int64(0)
-    at, n_steps, n_characters = find_path(tables, n_text, np.float32(0), scratch)
+        return -(n * (tables.settings[1] + 3) // 3 + 16)
     as_bytes = tables.numbers[BYTE_FALLBACK] != 0
-    if (n_text if as_bytes else n_characters) + 1 > n * tables.options[ID_GROWTH]:
-        # only a vocabulary that lies about itself comes here
-        return -(np.int64(1) << 40)
-    path = scratch.path[at : at + n_steps]
-    if tables.options[MODEL] != UNIGRAM or tables.options[WHOLE] != 0:
-        return write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), ids, scratch.starts[:0], first) - first
-    out = first
-    mark = _mark_of(tables, n_characters, path, scratch)
-    if mark != 0:
-        ids[out] = np.int32(mark)
-        out += 1
-    if as_bytes:
-        return write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), ids, scratch.starts[:0], out) - first
-    for i in range(n_steps):
-        step = np.int64(path[i])
-        ids[out] = np.int32(step if step >= 0 else tables.numbers[UNKNOWN_ID])
-        out += 1
-    return out - first
+    n_ids = np.int64(0)
+    if n_text > 0:
+        running = np.float32(scratch.running[0] if home < 0 else 0.0)
+        at, n_steps, n_characters = find_path(tables, n_text, running, scratch)
+        if (n_text if as_bytes else n_characters) + 1 > n * tables.options[ID_GROWTH]:
+            # only a vocabulary that lies about itself comes here
+            return -(np.int64(1) << 40)
+        path = scratch.path[at : at + n_steps]
+        alone = home < 0 or tables.options[MODEL] != UNIGRAM or tables.options[WHOLE] != 0
+        out = first
+        mark = np.int64(0) if alone else _mark_of(tables, n_characters, path, scratch)
+        if mark != 0:
+            ids[out] = np.int32(mark)
+            out += 1
+        if mark == 0 or as_bytes:
+            out = write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), ids, scratch.starts[:0], out)
+        else:
+            for i in range(n_steps):
+                step = np.int64(path[i])
+                ids[out] = np.int32(step if step >= 0 else tables.numbers[UNKNOWN_ID])
+                out += 1
+        n_ids = out - first
+        if home < 0:
+            scratch.running[0] = np.float64(scratch.best[n_text])
+    if home >= 0:
+        enter_chunk(cache, data, start, n, low, high, home, ids, first, n_ids)
+    return n_ids
 
 
 @inlined
@@ -229,13 +229,11 @@ def _add_up(tables, ids, first, last, running):
     return running
 
 
-@kernel
-def _settle_marked(tables, data, n, scratch, ids, out):
+def _settle_marked(tables, cache, data, n, scratch, ids, out):
     """:func:`settle` for a block with marks, or one in which the running score may start again."""
     unknown = np.int32(tables.numbers[UNKNOWN_ID])
     merges = tables.numbers[BYTE_FALLBACK] == 0
     safe = _SHRINK * np.float64(tables.scores[RESET]) - MOST_HIDDEN - 1.0
-    no_alignment = scratch.path[:0]
     emitted = scratch.emitted
     write = emitted[0]
     running = _add_up(tables, ids, scratch.known[0], write, np.float32(scratch.running[0]))
@@ -262,26 +260,27 @@ def _settle_marked(tables, data, n, scratch, ids, out):
                 after_unknown = merges and piece == unknown
             first = last
             continue
-        n_text = _normalize(
-            tables, data, start, scratch.ends[i], _edges(tables, data, start), scratch.text, no_alignment, no_alignment
-        )
-        if n_text < 0:
-            return _no_room(tables, scratch.ends[i] - start)
+        # the lists that the path was traced with take the ids: there may be more than before
+        scratch.running[0] = np.float64(running)
+        n_ids = solve_unseen(  # noqa: F821  bound by `settle_function`
+            tables, cache, data, start, scratch.ends[i] - start, _NO_KEY, _NO_KEY, np.int64(-1), scratch,
+            scratch.nodes, np.int64(0),
+        )  # fmt: skip
+        if n_ids < 0:
+            return n_ids
+        if n_ids > 0:
+            running = np.float32(scratch.running[0])
         first = last
-        if n_text == 0:
-            continue
-        at, n_steps, _ = find_path(tables, n_text, running, scratch)
-        running = scratch.best[n_text]
-        lacking = write + (n_steps if merges else n_text) - first
+        lacking = write + n_ids - first
         if lacking > 0:
-            # other paths may have more ids
             for k in range(out - 1, first - 1, -1):
                 ids[k + lacking] = ids[k]
             first += lacking
             out += lacking
             moved += lacking
-        path = scratch.path[at : at + n_steps]
-        write = write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), ids, scratch.starts[:0], write)
+        for k in range(n_ids):
+            ids[write + k] = scratch.nodes[k]
+        write += n_ids
     emitted[n] = write
     scratch.known[0] = write
     scratch.running[0] = np.float64(running)
@@ -289,13 +288,12 @@ def _settle_marked(tables, data, n, scratch, ids, out):
     return write
 
 
-@inlined
-def settle(tables, data, n, opened, scratch, ids, out):
+def settle(tables, cache, data, n, opened, scratch, ids, out):
     """Make the ids of a block right for the running scores of its rows, as the module explains.
 
     Parameters
     ----------
-    tables : SentencePieceTables
+    tables, cache : SentencePieceTables, WordCache
     data : uint8[m]
     n : int64
         Chunks in ``scratch.starts`` and ``scratch.ends``, at least one, with the places of their ids in
@@ -312,7 +310,7 @@ def settle(tables, data, n, opened, scratch, ids, out):
     Returns
     -------
     int64
-        Place after the last id now; negative, as of :func:`solve_chunk`, when the scratch is too small.
+        Place after the last id now; negative, as of :func:`encode_unseen`, when the scratch is too small.
     """
     begin = scratch.emitted[0]
     if opened < 0 and not _begins_with_space(tables, data, scratch.starts[0]):
@@ -325,7 +323,7 @@ def settle(tables, data, n, opened, scratch, ids, out):
     if opened != 0:
         reached += scratch.running[1]
     if unlikely(held >= MARK or reached + MOST_HIDDEN + 1.0 > _SHRINK * np.float64(tables.scores[RESET])):
-        return _settle_marked(tables, data, n, scratch, ids, out)
+        return settle_marked(tables, cache, data, n, scratch, ids, out)  # noqa: F821  bound by `settle_function`
     if opened >= 0:
         known = scratch.emitted[opened]
         scratch.known[0] = known
@@ -334,6 +332,20 @@ def settle(tables, data, n, opened, scratch, ids, out):
     else:
         scratch.running[1] = reached
     return out
+
+
+def settle_function(name: str, unseen: Any) -> Any:
+    """Build and compile :func:`settle` for one row encoder (:func:`numba_nlp.kernels.segment.cached_rows.rows_function`).
+
+    Parameters
+    ----------
+    name : str
+        Of the row encoder.
+    unseen : callable
+        :func:`encode_unseen`, or a stand-in.
+    """
+    marked = kernel(specialise(_settle_marked, f"_settle_marked_of_{name}", solve_unseen=unseen))
+    return inlined(specialise(settle, f"_settle_of_{name}", settle_marked=marked))
 
 
 @inlined
@@ -346,7 +358,7 @@ def fill_row(tables, data, position, stop, starts, ends, n, limit):
     return n, position
 
 
-@kernel
+@inlined
 def align_text(tables, data, start, stop, scratch, from_starts, from_ends, token_ends, ids, first):
     """Where the tokens of a text end in its normalised form, and where that comes from.
 
@@ -402,10 +414,8 @@ def align_text(tables, data, start, stop, scratch, from_starts, from_ends, token
 
 #: What cuts rows, by the name of the pattern.
 FILLS = {"spaced": fill_spaced, "whole": fill_row}
-#: A chunk that the cache does not hold (:func:`numba_nlp.kernels.segment.cached_rows.encode_unseen`).
-encode_unseen = unseen_function(inlined, "encode_unseen_sentencepiece", solve_chunk)
 #: Row encoders (:func:`numba_nlp.kernels.segment.cached_rows.encode_rows`).
 encode_rows_spaced = rows_function(
-    fill_spaced, kernel, "encode_rows_spaced", encode_unseen, begin_row=begin_row, settle=settle
+    fill_spaced, kernel, "encode_rows_spaced", encode_unseen, begin_row=begin_row, settle_function=settle_function
 )
 encode_rows_whole = rows_function(fill_row, kernel, "encode_rows_whole_row", encode_unseen)
