@@ -26,7 +26,16 @@ from numba_nlp.kernels.segment.unigram_nbest import MAX_ALL, MIN_QUEUE, SEARCH_F
 from numba_nlp.kernels.tables import double_array
 from numba_nlp.kernels.tables.random_bits import random_fraction
 
-__all__ = ["MAX_NBEST", "Segmentation", "common_prefix_search", "nbest", "new_lattice", "sample", "score", "token_ends_of"]
+__all__ = [
+    "MAX_NBEST",
+    "Segmentation",
+    "common_prefix_search",
+    "nbest",
+    "new_lattice",
+    "sample",
+    "score",
+    "token_ends_of",
+]
 
 #: Most segmentations that sentencepiece lists.
 MAX_NBEST = 512

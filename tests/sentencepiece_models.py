@@ -62,16 +62,15 @@ def model_content(seed: int, kind: str = "unigram", *, usual: bool = False, scal
         texts = {text for text in texts if SPACE not in text[1:]} | {SPACE}
     fallback = seed % 4 == 1
     pieces = [("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL)]
-    for text in sorted(texts - {"<unk>", "<s>"}):
-        pieces.append((text, score(r) * scale, r.choice((NORMAL,) * 8 + (USER_DEFINED, UNUSED))))
+    kinds = (NORMAL,) * 8 + (USER_DEFINED, UNUSED)
+    pieces += [(text, score(r) * scale, r.choice(kinds)) for text in sorted(texts - {"<unk>", "<s>"})]
     pieces.append(("zz", score(r) * scale, NORMAL))
     if fallback:
         pieces += [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
     numbers = {NORMAL: 1, UNKNOWN: 2, CONTROL: 3, USER_DEFINED: 4, UNUSED: 5, BYTE: 6}
     for text, value, piece_kind in pieces:
-        if usual and text == SPACE:
-            piece_kind = NORMAL
-        model.pieces.add(piece=text.encode(), score=value, type=numbers[piece_kind])
+        number = numbers[NORMAL if usual and text == SPACE else piece_kind]
+        model.pieces.add(piece=text.encode(), score=value, type=number)
     model.trainer_spec.model_type = TYPES[kind]
     model.trainer_spec.byte_fallback = fallback
     model.trainer_spec.treat_whitespace_as_suffix = not usual and r.random() < 0.2

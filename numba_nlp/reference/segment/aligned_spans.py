@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 def spans(from_starts: Sequence[int], from_ends: Sequence[int], token_ends: Sequence[int]) -> list[tuple[int, int]]:
     """Bytes of the text that each token comes from."""
-    begins = [0, *token_ends[:-1]]
+    begins = [0, *token_ends][: len(token_ends)]
     return [(from_starts[begin], from_ends[end - 1]) for begin, end in zip(begins, token_ends, strict=True)]
 
 

@@ -1,0 +1,121 @@
+"""Tokenizers from SentencePiece models: what the interface gives beside ids."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import numba_nlp as nlp
+import vocab_tools
+from numba_nlp.errors import SpecialTokenError, UnknownTokenError, UnsupportedFeatureError
+from tests.made_tokenizers import gpt2
+from tests.sentencepiece_models import model_content, random_model, random_texts
+from vocab_tools.formats.detect import detect
+from vocab_tools.formats.sentencepiece_pb2 import ModelProto
+
+TEXTS = [*random_texts(5, 40), "", " ", "a <s> b", "ab ab\nab"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "spiece.model"
+    file.write_bytes(model_content(3, usual=True))
+    return file
+
+
+def test_a_model_is_told_by_its_content(tmp_path: Path, path: Path) -> None:
+    other = tmp_path / "some.bin"
+    other.write_bytes(path.read_bytes())
+    assert detect(other).format == detect(path).format == "sentencepiece"
+
+
+def test_compiled_files_and_pickles(path: Path, tmp_path: Path) -> None:
+    tok = nlp.load_tokenizer(path)
+    expected = tok.encode_batch(TEXTS)
+    vocab_tools.compile(path).save(tmp_path / "made.safetensors")
+    loaded = nlp.load_tokenizer(tmp_path / "made.safetensors")
+    for other in (loaded, pickle.loads(pickle.dumps(tok)), pickle.loads(pickle.dumps(loaded))):
+        assert other == tok
+        assert other.encode_batch(TEXTS).equals(expected)
+
+
+def test_threads_and_inputs_change_nothing(path: Path) -> None:
+    tok = nlp.load_tokenizer(path)
+    texts = TEXTS * 3000
+    expected = tok.encode_batch(texts, num_threads=1)
+    assert tok.encode_batch(texts, num_threads=3).equals(expected)
+    assert tok.encode_batch((text.encode() for text in texts), num_threads=2).equals(expected)
+    tok._encoder.uses_fast_calls = False
+    tok._encoder._contexts.clear()
+    assert tok.encode_batch(texts[:200], num_threads=1).equals(expected[:200])
+
+
+def test_control_pieces_in_text(path: Path) -> None:
+    tok = nlp.load_tokenizer(path)
+    assert tok.special_tokens == {"<s>": 1}
+    assert tok.describe()["special_policy"] == "plain"
+    plain = tok.encode("a <s> b")
+    assert 1 not in plain
+    ids, starts, ends = tok.encode("a <s> b", spans=True, special="match")
+    at = ids.tolist().index(1)
+    assert (starts[at], ends[at]) == (2, 5)
+    assert ids.tolist() == [*tok.encode("a "), 1, *tok.encode(" b")]
+    with pytest.raises(SpecialTokenError, match="<s>"):
+        tok.encode("a <s> b", special="raise")
+    assert vocab_tools.compile(path, special="match").metadata["special_policy"] == "match"
+
+
+def test_tokens_and_their_bytes() -> None:
+    model = random_model(1, usual=True)
+    for number in range(model.ours.vocab_size):
+        token = model.reference.id_to_piece(number)
+        assert model.ours.id_to_token(number) == token
+        assert model.ours.token_to_id(token) == model.reference.piece_to_id(token)
+    assert model.ours.id_to_bytes(model.ours.token_to_id("\u2581")) == b" "
+    assert model.ours.id_to_bytes(model.ours.token_to_id("<0x0A>")) == b"\n"
+    with pytest.raises(UnknownTokenError, match="no token"):
+        model.ours.token_to_id("nothing like it")
+    with pytest.raises(UnknownTokenError, match="id 9999"):
+        model.ours.id_to_token(9999)
+
+
+def test_samples_depend_on_the_seed_alone(path: Path) -> None:
+    tok = nlp.load_tokenizer(path)
+    text = "abab abx ab a"
+    first = [ids.tolist() for ids, _ in tok.sample(text, alpha=0.2, seed=4, n_samples=40)]
+    assert first == [ids.tolist() for ids, _ in tok.sample(text, alpha=0.2, seed=4, n_samples=40)]
+    assert len({tuple(ids) for ids in first}) > 1
+    assert first != [ids.tolist() for ids, _ in tok.sample(text, alpha=0.2, seed=4, stream=1, n_samples=40)]
+    best = tok.encode(text)
+    assert all(np.array_equal(ids, best) for ids, _ in tok.sample(text, nbest_size=1, n_samples=3))
+    listed = {tuple(ids.tolist()) for ids, _ in tok.nbest(text, 3)}
+    assert {tuple(ids.tolist()) for ids, _ in tok.sample(text, nbest_size=3, alpha=0, n_samples=60)} <= listed
+
+
+def test_scores_need_ids_of_the_text(path: Path) -> None:
+    tok = nlp.load_tokenizer(path)
+    (ids, score), *_ = tok.nbest("ab a", 2)
+    assert tok.score("ab a", ids) == score
+    with pytest.raises(UnknownTokenError, match="do not spell"):
+        tok.score("ab a x", ids)
+    with pytest.raises(TypeError, match="str or bytes"):
+        tok.nbest(3, 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("call", [lambda t: t.nbest("a", 2), lambda t: t.sample("a"), lambda t: t.score("a", [1])])
+def test_models_without_scores_refuse(call) -> None:
+    for tok in (random_model(0, "word").ours, random_model(0, "char").ours, gpt2().ours):
+        with pytest.raises(UnsupportedFeatureError, match="Unigram"):
+            call(tok)
+
+
+def test_a_type_that_is_not_supported_is_named(tmp_path: Path) -> None:
+    model = ModelProto.FromString(model_content(3, usual=True))
+    model.trainer_spec.model_type = 2
+    file = tmp_path / "bpe.model"
+    file.write_bytes(model.SerializeToString())
+    with pytest.raises(UnsupportedFeatureError, match="type 'bpe'"):
+        nlp.load_tokenizer(file)
