@@ -1,13 +1,15 @@
-"""Compare numba_nlp with tiktoken or Hugging Face tokenizers on generated strings, and record the run.
+"""Compare numba_nlp with tiktoken, Hugging Face tokenizers or sentencepiece on generated strings; record the run.
 
 ::
 
     python -m tools.fuzz_parity --count 1000000 --seed 1 --vocab gpt2 --reference tokenizers
+    python -m tools.fuzz_parity --count 200000 --seed 1 --vocab t5 --reference sentencepiece
 
 Checked per string: ids equal to the reference's; with tokenizers also character spans equal to its offsets; byte spans
 follow each other from the first byte to the last (where no stage of the vocabulary trims them); decoding gives the
-string back. Every string goes through ``encode_batch``, one in fifty through ``encode`` too. A failing string is shrunk
-and printed. The summary goes to ``docs/results/fuzz_<vocabulary>_<reference>.json``.
+string back, with sentencepiece (whose normaliser changes text) what sentencepiece gives. Every string goes through
+``encode_batch``, one in fifty through ``encode`` too. A failing string is shrunk and printed. The summary goes to
+``docs/results/fuzz_<vocabulary>_<reference>.json``.
 """
 
 from __future__ import annotations
@@ -29,7 +31,16 @@ import numpy as np
 import numba_nlp
 from tools.files import ROOT
 from tools.fuzz_texts import fuzz_texts
-from tools.references import VOCABULARIES, hf_tokenizer, rank_file, tiktoken_encoding, tokenizer_json_path
+from tools.references import (
+    SENTENCEPIECE_MODELS,
+    VOCABULARIES,
+    hf_tokenizer,
+    rank_file,
+    sentencepiece_file,
+    sentencepiece_processor,
+    tiktoken_encoding,
+    tokenizer_json_path,
+)
 
 __all__ = ["Parity", "Problem", "Summary", "fuzz", "load_ours", "shrink"]
 
@@ -68,7 +79,10 @@ class Summary:
 
 def load_ours(vocabulary: str, reference: str) -> Any:
     """Our tokenizer of a vocabulary, from the file whose semantics are those of ``reference``."""
-    path = rank_file(vocabulary) if reference == "tiktoken" else tokenizer_json_path(vocabulary)
+    if reference == "sentencepiece":
+        path = sentencepiece_file(vocabulary)
+    else:
+        path = rank_file(vocabulary) if reference == "tiktoken" else tokenizer_json_path(vocabulary)
     return numba_nlp.load_tokenizer(str(path))
 
 
@@ -78,8 +92,9 @@ class Parity:
     Parameters
     ----------
     vocabulary : str
-        ``"gpt2"``, ``"cl100k"``, ``"o200k"``, ``"p50k"``, ``"roberta"``.
-    reference : {"tiktoken", "tokenizers"}
+        ``"gpt2"``, ``"cl100k"``, ``"o200k"``, ``"p50k"``, ``"roberta"``; for sentencepiece ``"t5"``, ``"xlnet"``,
+        ``"albert"``, ``"xlmr"``, ``"marian"``.
+    reference : {"tiktoken", "tokenizers", "sentencepiece"}
         tiktoken is asked by ``encode_ordinary`` and we by ``special="plain"``; tokenizers matches its added tokens and
         so do we (``special="match"``).
     tokenizer : Tokenizer, optional
@@ -88,11 +103,15 @@ class Parity:
 
     def __init__(self, vocabulary: str, reference: str, tokenizer: Any = None) -> None:
         self.vocabulary, self.reference = vocabulary, reference
-        self.special = "plain" if reference == "tiktoken" else "match"
+        if (reference == "sentencepiece") != (vocabulary in SENTENCEPIECE_MODELS):
+            raise ValueError(f"{reference!r} is no reference for {vocabulary!r}")
+        self.special = "match" if reference == "tokenizers" else "plain"
         self.tokenizer = load_ours(vocabulary, reference) if tokenizer is None else tokenizer
         #: RoBERTa's spans leave out the leading space, and "<mask>" takes the space before it.
-        self.contiguous = vocabulary != "roberta"
-        if reference == "tiktoken":
+        self.contiguous = vocabulary != "roberta" and reference != "sentencepiece"
+        if reference == "sentencepiece":
+            self._processor = sentencepiece_processor(vocabulary)
+        elif reference == "tiktoken":
             name = VOCABULARIES[vocabulary]
             if name is None:
                 raise ValueError(f"tiktoken has no encoding for {vocabulary!r}; use --reference tokenizers")
@@ -104,6 +123,8 @@ class Parity:
         """Ids of the reference, and its character spans where it has them."""
         if self.reference == "tiktoken":
             return self._encoding.encode_ordinary_batch(texts, num_threads=2), None
+        if self.reference == "sentencepiece":
+            return self._processor.encode(texts), None
         rows = self._hf.encode_batch(texts, add_special_tokens=False)
         return [row.ids for row in rows], [row.offsets for row in rows]
 
@@ -112,7 +133,10 @@ class Parity:
         ids, spans = self.expected(texts)
         in_characters = self.tokenizer.encode_batch(texts, special=self.special, spans=True)
         in_bytes = self.tokenizer.encode_batch(texts, special=self.special, spans=True, unit="byte")
-        decoded = self.tokenizer.decode_batch(in_bytes)
+        decoded = self.tokenizer.decode_batch(in_bytes, skip_special_tokens=self.reference == "sentencepiece")
+        to_decode = texts
+        if self.reference == "sentencepiece":
+            to_decode = self._processor.decode(ids)
         for row, text in enumerate(texts):
             start, stop = int(in_bytes.offsets[row]), int(in_bytes.offsets[row + 1])
             mine = in_bytes.values[start:stop].tolist()
@@ -129,8 +153,12 @@ class Parity:
                 edges = [0, *in_bytes.ends[start:stop].tolist()]
                 if in_bytes.starts[start:stop].tolist() != edges[:-1] or edges[-1] != len(text.encode()):
                     yield Problem("byte spans", text, edges, f"{len(text.encode())} bytes, without gaps")
-                if decoded[row] != text:
-                    yield Problem("decoded text", text, decoded[row], text)
+            if (self.contiguous or self.reference == "sentencepiece") and decoded[row] != to_decode[row]:
+                yield Problem("decoded text", text, decoded[row], to_decode[row])
+            if self.reference == "sentencepiece":
+                bounds = in_bytes.starts[start:stop], in_bytes.ends[start:stop]
+                if (bounds[0] > bounds[1]).any() or any((np.diff(bound) < 0).any() for bound in bounds):
+                    yield Problem("byte spans", text, [bound.tolist() for bound in bounds], "in order")
             if row % single_every == 0:
                 alone = self.tokenizer.encode(text, special=self.special).tolist()
                 if alone != mine:
@@ -210,8 +238,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--vocab", choices=sorted(VOCABULARIES), default="gpt2")
-    parser.add_argument("--reference", choices=("tiktoken", "tokenizers"), default="tiktoken")
+    parser.add_argument("--vocab", choices=sorted([*VOCABULARIES, *SENTENCEPIECE_MODELS]), default="gpt2")
+    parser.add_argument("--reference", choices=("tiktoken", "tokenizers", "sentencepiece"), default="tiktoken")
     parser.add_argument("--out", type=Path, help="summary (default docs/results/fuzz_<vocabulary>_<reference>.json)")
     options = parser.parse_args()
     summary = fuzz(Parity(options.vocab, options.reference), options.count, options.seed, print)

@@ -18,10 +18,13 @@ from tools.files import find_file, made_folder
 from tools.tiktoken_to_tokenizer_json import PATTERNS, convert_ranks, tokenizer_json
 
 __all__ = [
+    "SENTENCEPIECE_MODELS",
     "VOCABULARIES",
     "hf_tokenizer",
     "rank_file",
     "read_ranks",
+    "sentencepiece_file",
+    "sentencepiece_processor",
     "source_path",
     "tiktoken_encoding",
     "tokenizer_json_path",
@@ -34,6 +37,15 @@ VOCABULARIES: dict[str, str | None] = {
     "o200k": "o200k_base",
     "p50k": "p50k_base",
     "roberta": None,
+}
+
+#: Short name -> SentencePiece model in the data folder.
+SENTENCEPIECE_MODELS: dict[str, str] = {
+    "t5": "vocab/t5/spiece.model",
+    "xlnet": "vocab/xlnet/spiece.model",
+    "albert": "vocab/albert/30k-clean.model",
+    "xlmr": "vocab/xlm_roberta/sentencepiece.bpe.model",
+    "marian": "vocab/marian/opus-mt-uk-en/source.spm",
 }
 
 #: Last part of the address that tiktoken asks for -> (carried name, name in the data folder).
@@ -154,3 +166,16 @@ def hf_tokenizer(vocabulary: str) -> Any:
     from tokenizers import Tokenizer
 
     return Tokenizer.from_file(str(tokenizer_json_path(vocabulary)))
+
+
+def sentencepiece_file(vocabulary: str) -> Path:
+    """The ``.model`` file of a vocabulary."""
+    return find_file(shared=SENTENCEPIECE_MODELS[vocabulary])
+
+
+@cache
+def sentencepiece_processor(vocabulary: str) -> Any:
+    """sentencepiece's processor of the vocabulary."""
+    from sentencepiece import SentencePieceProcessor
+
+    return SentencePieceProcessor(model_file=str(sentencepiece_file(vocabulary)))

@@ -76,7 +76,9 @@ class SentencePieceDecoder(Decoder):
             return out, ends
         room = n * int(denormalizer.settings[1]) + 16 * offsets.size
         written, places = np.empty(room, np.uint8), np.empty(offsets.size, np.int64)
-        n = int(normalize_rows(denormalizer, read_only(out), read_only(ends[:-1]), read_only(ends[1:]), written, places))
+        n = int(
+            normalize_rows(denormalizer, read_only(out), read_only(ends[:-1]), read_only(ends[1:]), written, places)
+        )
         assert n >= 0, "the room is enough for the rules that were checked"
         return written, places
 

@@ -105,7 +105,9 @@ class SentencePieceEncoder(CachedEncoder):
         def spans_of_rows(
             first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]
         ) -> None:
-            self._fill_spans(data, starts[first:last], ends[first:last], segments, first, last, ids, offsets, unit, spans)
+            self._fill_spans(
+                data, starts[first:last], ends[first:last], segments, first, last, ids, offsets, unit, spans
+            )
 
         return self.encode_segments(
             data,

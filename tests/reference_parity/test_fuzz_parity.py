@@ -29,6 +29,9 @@ def parity(vocabulary: str, reference: str, tokenizer: Any = None) -> Parity:
         ("cl100k", "tiktoken"),
         ("o200k", "tiktoken"),
         ("p50k", "tiktoken"),
+        ("t5", "sentencepiece"),
+        ("albert", "sentencepiece"),
+        ("marian", "sentencepiece"),
     ],
 )
 def test_generated_strings_give_what_the_reference_gives(vocabulary: str, reference: str) -> None:

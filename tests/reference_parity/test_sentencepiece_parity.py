@@ -73,7 +73,9 @@ def test_nbest_lists(seed, usual, number, size):
     for text in random_texts(number, 3, 12):
         listed = model.reference.nbest_encode(text, nbest_size=size, return_type="proto").nbests
         found = model.ours.nbest(text, size)
-        assert [(ids.tolist(), score) for ids, score in found] == [([p.id for p in one.pieces], one.score) for one in listed]
+        assert [(ids.tolist(), score) for ids, score in found] == [
+            ([p.id for p in one.pieces], one.score) for one in listed
+        ]
         for ids, score in found[: size - 1]:
             # where unknown characters stand before others, ids may have several scores
             if model.ours.token_to_id("<unk>") not in ids:
@@ -81,7 +83,9 @@ def test_nbest_lists(seed, usual, number, size):
 
 
 def test_models_of_both_kinds_of_chunks_occur():
-    patterns = {random_model(seed, usual=usual).ours.describe()["pattern"] for seed in range(9) for usual in (True, False)}
+    patterns = {
+        random_model(seed, usual=usual).ours.describe()["pattern"] for seed in range(9) for usual in (True, False)
+    }
     assert patterns == {"spaced", "whole"}
 
 
@@ -130,14 +134,6 @@ def test_real_models(name):
         assert model.ours.token_to_id(token) == model.reference.piece_to_id(token) == number
 
 
-#: Bytes of ours and of sentencepiece, for texts where it is wrong: a space that one character became part of, and
-#: spaces that were left out, count as text of the token before them or of none.
-WRONG_THERE = {
-    # U+00B4 becomes a space and U+0301: the space comes from it too, but sentencepiece gives it no text
-    "a\u00b4b": ([(0, 1), (1, 3), (1, 4)], [(0, 1), (1, 1), (1, 4)]),
-}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["t5/spiece.model", "xlm_roberta/sentencepiece.bpe.model"])
 def test_spans_of_real_text(name):
@@ -154,6 +150,26 @@ def test_spans_of_real_text(name):
             # only where one character became several, or some were left out
             assert model.reference.normalize(text) != "\u2581" + text.replace(" ", "\u2581")
     assert n_equal > 0.95 * len(texts)
+
+
+@pytest.mark.slow
+def test_spans_where_sentencepiece_is_wrong():
+    """It takes where the next character comes from for the end of a token.
+
+    So of several characters that one became, only the last one has text, and spaces that were left out count as text of
+    the token before them.
+    """
+    model = real_model("t5/spiece.model")
+    for text, ours, theirs in (
+        # U+00B4 becomes a space and U+0301; both come from it
+        ("a\u00b4b", [(0, 0), (0, 1), (1, 3), (1, 3), (3, 4)], [(0, 0), (0, 1), (1, 1), (1, 3), (3, 4)]),
+        # of three spaces one is left
+        ("\u0431   b", [(0, 0), (0, 2), (2, 3), (5, 6)], [(0, 0), (0, 2), (2, 5), (5, 6)]),
+    ):
+        _, starts, ends = model.ours.encode(text, spans=True, unit="byte")
+        pieces = model.reference.encode(text, return_type="proto").pieces
+        assert list(zip(starts.tolist(), ends.tolist(), strict=True)) == ours
+        assert [(piece.begin, piece.end) for piece in pieces] == theirs
 
 
 def test_lone_marks_of_long_unknown_runs():

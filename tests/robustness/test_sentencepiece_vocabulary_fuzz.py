@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -26,17 +27,13 @@ def body_start(content: bytes) -> int:
 def use(vocabulary: Vocabulary) -> None:
     """Encode and decode; the ids may be wrong, and a vocabulary that lies about its growth may be found out."""
     tok = nlp.Tokenizer(vocabulary)
-    try:
-        for _ in range(2):
-            batch = tok.encode_batch(TEXTS, num_threads=1)
-    except ValueError as error:
-        assert "longer than" in str(error)
-        return
-    try:
-        tok.decode_batch(batch)
-        tok.encode_batch(TEXTS, spans=True, num_threads=1)
-    except (NumbaNlpError, RuntimeError, AssertionError):
-        return
+    for call in (
+        lambda: tok.encode_batch(TEXTS, num_threads=1),
+        lambda: tok.encode_batch(TEXTS, spans=True, num_threads=1),
+        lambda: tok.decode_batch(tok.encode_batch(TEXTS, num_threads=1)),
+    ):
+        with suppress(NumbaNlpError, ValueError, RuntimeError, AssertionError):
+            call()
 
 
 @given(st.integers(0, len(SEEDS) - 1), st.data())
@@ -45,7 +42,9 @@ def test_flipped_bits_of_arrays(which, data):
     start = body_start(bytes(content))
     header = json.loads(bytes(content[8:start]))
     # every array alike, else the fuzz is of the charsmap nearly always
-    name = data.draw(st.sampled_from(sorted(key for key, entry in header.items() if key != "__metadata__" and entry["shape"][0])))
+    name = data.draw(
+        st.sampled_from(sorted(key for key, entry in header.items() if key != "__metadata__" and entry["shape"][0]))
+    )
     low, high = header[name]["data_offsets"]
     content[start + data.draw(st.integers(low, high - 1))] ^= 1 << data.draw(st.integers(0, 7))
     try:
