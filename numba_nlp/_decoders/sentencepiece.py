@@ -39,8 +39,8 @@ class SentencePieceDecoder(Decoder):
         drop = DROP_FIRST_SPACES if flags & REMOVE_EXTRA_WHITESPACES else 0
         if not drop and flags & ADD_DUMMY_PREFIX:
             drop = DROP_FIRST_SPACE
-        arrays = (self.vocabulary[f"piece_{name}"] for name in ("bytes", "offsets", "kinds"))
-        return decode_sentencepiece.new_tables(*arrays, metadata["unk_surface"].encode(), drop)
+        pieces, offsets, kinds = (self.vocabulary[f"piece_{name}"] for name in ("bytes", "offsets", "kinds"))
+        return decode_sentencepiece.new_tables(pieces, offsets, kinds, metadata["unk_surface"].encode(), drop)
 
     @cached_property
     def _denormalizer(self) -> NormalizerTables | None:
@@ -89,7 +89,8 @@ class SentencePieceDecoder(Decoder):
         self.decode_bytes([token_id], False)  # refuses unknown ids
         tables = self._tables
         start, stop = tables.text_offsets[token_id : token_id + 2]
-        return tables.text_bytes[start:stop].tobytes()
+        content: bytes = tables.text_bytes[start:stop].tobytes()
+        return content
 
     def token_of(self, token_id: int) -> str:
         self.decode_bytes([token_id], False)

@@ -133,11 +133,9 @@ class SentencePieceEncoder(CachedEncoder):
         unit: str | None,
         spans: tuple[NDArray[np.int64], ...],
     ) -> None:
-        if segments is None:
-            parts = starts, ends, NO_IDS, frozen(np.arange(starts.size + 1))
-        else:
-            first_of_row = segments.first_of_row[first_row : last_row + 1]
-            parts = segments.starts, segments.ends, segments.fixed, first_of_row
+        parts = Segments(starts, ends, NO_IDS, frozen(np.arange(starts.size + 1)))
+        if segments is not None:
+            parts = segments._replace(first_of_row=segments.first_of_row[first_row : last_row + 1])
         longest = int((ends - starts).max(initial=0))
         where = np.zeros(1, np.int64)
         for capacity in (longest, longest * (int(self.tables.settings[1]) + 3) // 3 + 16):
@@ -145,7 +143,8 @@ class SentencePieceEncoder(CachedEncoder):
             room = scratch.text.size
             alignment = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
             status = fill_aligned_spans(
-                self.tables, data, starts, *parts, ids, offsets, int(unit == "char"), scratch, alignment, *spans, where
+                self.tables, data, starts, parts.starts, parts.ends, parts.fixed, parts.first_of_row, ids, offsets,
+                int(unit == "char"), scratch, alignment, spans[0], spans[1], where,
             )  # fmt: skip
             if status != STATUS_OUTPUT_FULL:
                 break

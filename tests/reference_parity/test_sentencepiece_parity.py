@@ -1,4 +1,4 @@
-"""SentencePiece models of type unigram, word and char end to end: ids, spans, text and n-best lists of sentencepiece."""
+"""SentencePiece models of type unigram, word and char end to end, against sentencepiece."""
 
 from __future__ import annotations
 

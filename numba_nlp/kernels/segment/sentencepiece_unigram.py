@@ -15,8 +15,8 @@ chunks:
 
 The ids of chunks of the second and third kind have a *mark* before them, and the unknown characters of the third one id
 each. While a block of chunks has no mark, nothing is to be done. Else :func:`settle` goes through the block, adds up the
-running score from the ids, compares it with the limits, solves the chunk anew with that very running score where it must,
-and takes marks and repeated unknown ids out.
+running score from the ids, compares it with the limits, solves the chunk anew with that very running score where it
+must, and takes marks and repeated unknown ids out.
 
 Scores of long rows approach :math:`R`, where a position that is not on the best path may make the sum start again. So
 settling also begins when the scores of the row may have come that far, and solves the chunks there. A mark of the first
@@ -335,7 +335,7 @@ def settle(tables, cache, data, n, opened, scratch, ids, out):
 
 
 def settle_function(name: str, unseen: Any) -> Any:
-    """Build and compile :func:`settle` for one row encoder (:func:`numba_nlp.kernels.segment.cached_rows.rows_function`).
+    """Build and compile :func:`settle` for a row encoder (:func:`numba_nlp.kernels.segment.cached_rows.rows_function`).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Memory of SentencePiece encoding by a lattice or by look-up: the tables of a vocabulary, what one thread works with."""
+"""Memory of SentencePiece's Unigram, word and character models: a vocabulary's tables, a thread's scratch."""
 
 from __future__ import annotations
 
