@@ -32,7 +32,7 @@ app = typer.Typer(
 def compile_command(
     sources: Annotated[
         list[Path],
-        typer.Argument(metavar="SOURCE...", help="A tokenizer.json, a .tiktoken file, or vocab.json and merges.txt."),
+        typer.Argument(metavar="SOURCE...", help="A tokenizer.json, a .tiktoken file, a .model file, or vocab.json and merges.txt."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The compiled file to write (.safetensors).")],
     family: Annotated[
@@ -73,8 +73,10 @@ def compile_command(
         )
         vocabulary.save(output)
         seconds = time.perf_counter() - started
+        merges = vocabulary.arrays.get("merge_symbols")
+        counted = "" if merges is None else f", {merges.size} merges"
         typer.echo(
-            f"{vocabulary.metadata['name']}: {vocabulary.size} ids, {vocabulary['merge_symbols'].size} merges -> "
+            f"{vocabulary.metadata['name']}: {vocabulary.size} ids{counted} -> "
             f"{output} ({output.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s)"
         )
 

@@ -12,9 +12,29 @@ from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["tables"]
 
-_KINDS = {0: "normal", 2: "special", 3: "added, not special", 5: "single bytes", 255: "unused ids"}
+_KINDS = {
+    0: "normal",
+    1: "unknown",
+    2: "special",
+    3: "added, not special",
+    4: "given to no text",
+    5: "single bytes",
+    255: "unused ids",
+}
 _FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 _N_EXAMPLES = 8
+#: What else of the metadata is shown, where an algorithm has it.
+_SETTINGS = (
+    "add_prefix_space",
+    "trim_offsets",
+    "whole_pieces",
+    "normalizer",
+    "byte_fallback",
+    "unk_id",
+    "bos_id",
+    "eos_id",
+    "pad_id",
+)
 
 
 def tables(vocabulary: Vocabulary, longest: int) -> list[Table]:
@@ -45,21 +65,16 @@ def _summary(vocabulary: Vocabulary) -> Table:
     metadata = vocabulary.metadata
     kinds = np.bincount(vocabulary["piece_kinds"], minlength=256)
     counts = ", ".join(f"{kinds[kind]:,} {name}" for kind, name in _KINDS.items() if kinds[kind])
-    scanner = "as a regular expression (slower)" if metadata["pattern"] == "regex" else "by a hand-written scanner"
     template = [str(part) if part >= 0 else "text" for part in vocabulary["template_single"].tolist()]
     rows = {
         "algorithm": metadata["algorithm"],
         "reference": f"{metadata['reference']} (Unicode {metadata['unicode_version']})",
         "ids": f"{vocabulary.size:,}: {counts}",
-        "merges": f"{vocabulary['merge_symbols'].size:,}",
         "array bytes": f"{sum(array.nbytes for array in vocabulary.arrays.values()):,}",
-        "pattern": f"{metadata['pattern']}, runs {scanner}",
-        "pattern regex": metadata["pattern_regex"],
+        **_cutting(vocabulary),
         "special text": metadata["special_policy"],
         "template": " ".join(template) or "nothing is added",
-        "add_prefix_space": str(metadata["add_prefix_space"]),
-        "trim_offsets": str(metadata["trim_offsets"]),
-        "whole pieces": str(metadata["whole_pieces"]),
+        **{name.replace("_", " "): str(metadata[name]) for name in _SETTINGS if name in metadata},
         "source": metadata["source_format"],
         "source digest": metadata["source_digest"],
         "digest": vocabulary.digest,
@@ -70,6 +85,20 @@ def _summary(vocabulary: Vocabulary) -> Table:
     for what, value in rows.items():
         table.add_row(what, Text(value))
     return table
+
+
+def _cutting(vocabulary: Vocabulary) -> dict[str, str]:
+    """How text is cut before it is encoded, and the merges of BPE."""
+    metadata, shown = vocabulary.metadata, {}
+    if "merge_symbols" in vocabulary.arrays:
+        shown["merges"] = f"{vocabulary['merge_symbols'].size:,}"
+    if "pattern_regex" in metadata:
+        scanner = "as a regular expression (slower)" if metadata["pattern"] == "regex" else "by a hand-written scanner"
+        shown["pattern"] = f"{metadata['pattern']}, runs {scanner}"
+        shown["pattern regex"] = metadata["pattern_regex"]
+    elif "pattern" in metadata:
+        shown["cut into chunks"] = "before spaces" if metadata["pattern"] == "spaced" else "not at all"
+    return shown
 
 
 def _special_tokens(vocabulary: Vocabulary) -> Table:

@@ -13,10 +13,10 @@ chunks:
 2. Those with a smaller margin are kept with the limit of running scores up to which their ids hold.
 3. Those with two unknown characters in a row. Their ids are one id, but the running score adds each of them.
 
-The ids of chunks of the second and third kind have a *mark* before them, and the unknown characters of the third one id
-each. While a block of chunks has no mark, nothing is to be done. Else :func:`settle` goes through the block, adds up the
-running score from the ids, compares it with the limits, solves the chunk anew with that very running score where it
-must, and takes marks and repeated unknown ids out.
+The ids of chunks of the second and third kind have a *mark* before them, and the unknown characters of the third one
+id each. While a block of chunks has no mark, nothing is to be done. Else :func:`settle` goes through the block, adds up
+the running score from the ids, compares it with the limits, solves the chunk anew with that very running score where
+it must, and takes marks and repeated unknown ids out.
 
 Scores of long rows approach :math:`R`, where a position that is not on the best path may make the sum start again. So
 settling also begins when the scores of the row may have come that far, and solves the chunks there. A mark of the first
