@@ -1,103 +1,107 @@
-"""Random SentencePiece models of every type and option, beside the library that defines what they do."""
+"""Small SentencePiece BPE vocabularies, made at random or by hand, for the kernels, their twins and sentencepiece."""
 
 from __future__ import annotations
 
 import random
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
-import sentencepiece
+import numpy as np
 
-import numba_nlp as nlp
-from numba_nlp.vocabulary import Vocabulary
-from tests.sentencepiece_cases import CHARACTERS
-from tests.unigram_cases import BYTE, CONTROL, NORMAL, SCORES, SPACE, UNKNOWN, UNUSED, USER_DEFINED
-from vocab_tools.compiler.sentencepiece import build_arrays
-from vocab_tools.formats.charsmap import encode_charsmap
-from vocab_tools.formats.sentencepiece_model import parse
-from vocab_tools.formats.sentencepiece_pb2 import ModelProto
+from numba_nlp.kernels.segment.sentencepiece_bpe import segment, segment_raw
+from numba_nlp.kernels.segment.sentencepiece_bpe_memory import SentencePieceBpeTables, new_scratch
+from numba_nlp.reference.segment.sentencepiece_bpe import Piece
+from vocab_tools.compiler.sentencepiece_bpe import build_scored_arrays, tables_of
 
-#: Texts and pieces are made of these.
-ALPHABET = ("a", "b", "ab", " ", " ", "  ", "\n", SPACE, " a", "x", "\u00e9", "\u3000", "\u200b", "\U0001f600", "<s>")
-#: Rules like those of nmt_nfkc, by what they may do to white space.
-RULES = (
-    {},
-    {"\n": " ", "\t": " ", "\u3000": " ", "\u200b": ""},
-    {"\n": " ", "\u3000": " ", "\u200b": "", "x": "ab", "e\u0301": "\u00e9", "\u00bd": "1\u20442"},
-    {"\n": " ", "\n\u0301": "b", "b": " x ", "\U0001f600": "a  "},
-    {" ": "\n", "ab": "b"},
-)
-TYPES = {"unigram": 1, "word": 3, "char": 4}
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(6)
+#: Characters of the made texts; not all of them are in any vocabulary.
+CHARACTERS = "abc\u00e9\u65e5\u2581\U0001f600.\u00a0Z"
 
 
 class Model(NamedTuple):
-    """One model twice, and the bytes of its file."""
+    """Pieces by id."""
 
-    ours: nlp.Tokenizer
-    reference: sentencepiece.SentencePieceProcessor
-    content: bytes
+    pieces: list[str]
+    scores: list[float]
+    kinds: list[int]
+    byte_fallback: bool
 
+    @property
+    def unknown(self) -> int:
+        return self.kinds.index(UNKNOWN)
 
-def model_content(seed: int, kind: str = "unigram", *, usual: bool = False, scale: float = 1.0) -> bytes:
-    """File of a random model.
+    @property
+    def byte_ids(self) -> list[int] | None:
+        return [self.pieces.index(f"<0x{byte:02X}>") for byte in range(256)] if self.byte_fallback else None
 
-    Parameters
-    ----------
-    seed : int
-    kind : {"unigram", "word", "char"}
-    usual : bool
-        With the options that nearly all models have, and the space as a piece, so that text is cut into chunks.
-    scale : float
-        Of the scores: large ones make the running score start again within short texts.
-    """
-    r = random.Random(f"{seed} {kind} {usual}")
-    model = ModelProto()
-    score = SCORES[seed % len(SCORES)]
-    symbols = [c.replace(" ", SPACE).replace("\n", "") for c in ALPHABET if c.strip()]
-    texts = {"".join(r.choices(symbols, k=r.choice((1, 1, 1, 2, 2, 3, 4)))) for _ in range(r.choice((2, 6, 14, 30)))}
-    texts |= {SPACE + "".join(r.choices(symbols, k=r.choice((1, 2)))) for _ in range(8)}
-    if kind == "char":
-        texts = {text[-1] for text in texts}
-    if usual:
-        texts = {text for text in texts if SPACE not in text[1:]} | {SPACE}
-    fallback = seed % 4 == 1
-    pieces = [("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL)]
-    kinds = (NORMAL,) * 8 + (USER_DEFINED, UNUSED)
-    pieces += [(text, score(r) * scale, r.choice(kinds)) for text in sorted(texts - {"<unk>", "<s>"})]
-    pieces.append(("zz", score(r) * scale, NORMAL))
-    if fallback:
-        pieces += [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
-    numbers = {NORMAL: 1, UNKNOWN: 2, CONTROL: 3, USER_DEFINED: 4, UNUSED: 5, BYTE: 6}
-    for text, value, piece_kind in pieces:
-        number = numbers[NORMAL if usual and text == SPACE else piece_kind]
-        model.pieces.add(piece=text.encode(), score=value, type=number)
-    model.trainer_spec.model_type = TYPES[kind]
-    model.trainer_spec.byte_fallback = fallback
-    model.trainer_spec.treat_whitespace_as_suffix = not usual and r.random() < 0.2
-    spec = model.normalizer_spec
-    spec.name = b"made"
-    rules = RULES[r.randrange(3 if usual else len(RULES))]
-    if rules:
-        spec.precompiled_charsmap = encode_charsmap({key.encode(): text.encode() for key, text in rules.items()})
-    spec.add_dummy_prefix = r.random() < 0.8
-    spec.remove_extra_whitespaces = usual or r.random() < 0.7
-    spec.escape_whitespaces = usual or r.random() < 0.8
-    return bytes(model.SerializeToString())
+    @property
+    def texts(self) -> dict[str, Piece]:
+        """What can stand in text, for the twin; scores as sentencepiece keeps them."""
+        rows = zip(self.pieces, np.array(self.scores, np.float32).tolist(), self.kinds, strict=True)
+        return {
+            piece: Piece(number, score, kind)
+            for number, (piece, score, kind) in enumerate(rows)
+            if kind in (NORMAL, USER_DEFINED, UNUSED)
+        }
+
+    def tables(self, **options: bool) -> SentencePieceBpeTables:
+        options = {"byte_fallback": self.byte_fallback, "escape_whitespaces": False, **options}
+        arrays = build_scored_arrays(
+            self.pieces, np.array(self.scores, np.float32), np.array(self.kinds, np.uint8), **options
+        )
+        return tables_of(arrays)
 
 
-@lru_cache(maxsize=400)
-def random_model(seed: int, kind: str = "unigram", *, usual: bool = False, scale: float = 1.0) -> Model:
-    """A random model (arguments of :func:`model_content`)."""
-    content = model_content(seed, kind, usual=usual, scale=scale)
-    ours = nlp.Tokenizer(Vocabulary(*build_arrays(parse(content, name="made"))))
-    return Model(ours, sentencepiece.SentencePieceProcessor(model_proto=content), content)
+def model_of(pieces: list[tuple[str, float, int]], byte_fallback: bool = False) -> Model:
+    """Vocabulary with the usual first three pieces, and byte pieces with byte fallback."""
+    rows = [("<unk>", 0.0, UNKNOWN), ("<s>", 0.0, CONTROL), ("</s>", 0.0, CONTROL)]
+    if byte_fallback:
+        rows += [(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
+    rows += pieces
+    return Model(*(list(column) for column in zip(*rows, strict=True)), byte_fallback)
 
 
-def random_texts(seed: int, n: int, most: int = 40) -> list[str]:
-    """Texts over the alphabet, short ones mostly, some of few symbols."""
-    r = random.Random(seed)
-    found = []
-    for _ in range(n):
-        symbols = r.choices((*ALPHABET, *CHARACTERS), k=r.choice((1, 2, 4, 20)))
-        found.append("".join(r.choices(symbols, k=int(most * r.random() ** 2) + 1)).replace("\0", ""))
-    return found
+@cache
+def random_model(seed: int) -> Model:
+    """Pieces joined from others, some at random; equal scores, unused, user-defined and control pieces."""
+    rng = random.Random(seed)
+    characters = rng.sample(CHARACTERS, rng.randint(1, len(CHARACTERS)))
+    found = [c for c in characters if rng.random() < 0.85] or characters[:1]
+    for _ in range(rng.choice((0, 3, 12, 60))):
+        if rng.random() < 0.85:
+            piece = rng.choice(found) + rng.choice(found)
+        else:
+            piece = "".join(rng.choices(characters, k=rng.randint(2, 4)))
+        if len(piece) <= 12 and piece not in found:
+            found.append(piece)
+    order = list(range(len(found)))
+    if seed % 3 == 1:
+        rng.shuffle(order)
+    special = (0.0, 0.1, 0.3)[seed % 3]
+    rows = []
+    for piece, place in zip(found, order, strict=True):
+        score = -float(place)
+        if seed % 4 == 2:
+            score = -float(place // 3)
+        elif seed % 4 == 3 and len(set(piece)) == 1:
+            score = -1e9
+        kind = rng.choice((USER_DEFINED, UNUSED, UNUSED, CONTROL)) if rng.random() < special else NORMAL
+        rows.append((piece, score, kind))
+    return model_of(rows, byte_fallback=seed % 5 == 0)
+
+
+def tokens(tables: SentencePieceBpeTables, text: str, raw: bool = False, before: int = 3) -> list[tuple[int, int]]:
+    """Ids and where they end, by the kernel, with other text around."""
+    content = text.encode()
+    data = np.frombuffer(b"a" * before + content + b"bc", np.uint8)
+    ids = np.full(len(content) + 4, -7, np.int32)
+    ends = np.full(len(content) + 4, -7, np.int64)
+    place = segment_raw if raw else segment
+    last = int(place(tables, data, before, before + len(content), new_scratch(), ids, ends, 1))
+    assert ids[0] == ends[0] == -7
+    assert (ids[last:] == -7).all()
+    without_ends = np.full(len(content) + 4, -7, np.int32)
+    none = np.zeros(0, np.int64)
+    assert last == place(tables, data, before, before + len(content), new_scratch(), without_ends, none, 1)
+    assert (without_ends == ids).all()
+    return list(zip(ids[1:last].tolist(), (ends[1:last] - before).tolist(), strict=True))

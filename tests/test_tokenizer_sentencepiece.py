@@ -12,7 +12,7 @@ import numba_nlp as nlp
 import vocab_tools
 from numba_nlp.errors import SpecialTokenError, UnknownTokenError, UnsupportedFeatureError
 from tests.made_tokenizers import gpt2
-from tests.sentencepiece_models import model_content, random_model, random_texts
+from tests.random_sentencepiece import model_content, random_model, random_texts
 from vocab_tools.formats.detect import detect
 from vocab_tools.formats.sentencepiece_pb2 import ModelProto
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numba_nlp.kernels.segment import fill_spaced as kernels
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SOLID, SPACE, SentencePieceTables
 from numba_nlp.reference.segment import fill_spaced as twin
-from tests.sentencepiece_models import random_model
+from tests.random_sentencepiece import random_model
 
 texts = st.lists(st.sampled_from(["a", "bc", " ", "  ", "\n", "\t", "\u00e9", "\u3000", "\u2581"]), max_size=30)
 

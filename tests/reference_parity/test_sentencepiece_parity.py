@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import numba_nlp as nlp
 from numba_nlp.kernels.segment.sentencepiece_unigram import MARK
-from tests.sentencepiece_models import Model, random_model, random_texts
+from tests.random_sentencepiece import Model, random_model, random_texts
 from tests.shared_data import shared
 
 MODELS = [

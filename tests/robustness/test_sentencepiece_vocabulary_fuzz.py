@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import numba_nlp as nlp
 from numba_nlp.errors import NumbaNlpError, VocabularyFormatError
 from numba_nlp.vocabulary import Vocabulary
-from tests.sentencepiece_models import random_model, random_texts
+from tests.random_sentencepiece import random_model, random_texts
 
 SEEDS = (1, 3)
 CONTENTS = [random_model(seed, usual=True).ours.vocabulary.to_bytes() for seed in SEEDS]
