@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numba_nlp.kernels.segment import aligned_spans as kernels
 from numba_nlp.reference.segment import aligned_spans as twin
 from numba_nlp.reference.segment import normalize_charsmap
-from tests.sentencepiece_cases import run_normalize
 from tests.random_sentencepiece import random_model, random_texts
+from tests.sentencepiece_cases import run_normalize
 from vocab_tools.compiler.charsmap import normalizer_tables
 from vocab_tools.formats.sentencepiece_model import parse
 
