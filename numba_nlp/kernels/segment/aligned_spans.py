@@ -1,8 +1,8 @@
 """Spans of tokens that were found in normalised text: where each comes from in the original.
 
 A token made of the normalised bytes ``[a, b)`` comes from the text from where the first of them comes from to where the
-last one ends: ``(from_starts[a], from_ends[b - 1])``. A space that was added has an empty range at its place, so a token
-that consists of it alone has an empty span.
+last one ends: ``(from_starts[a], from_ends[b - 1])``. A space that was added has an empty range at its place, so a
+token that consists of it alone has an empty span.
 
 Twin: ``numba_nlp.reference.segment.aligned_spans``.
 """
