@@ -350,13 +350,8 @@ def test_special_policy_of_each_format(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "error", "message"),
     [
-        (
-            "x.model",
-            b"\x0a\x0e",
-            UnsupportedFeatureError,
-            "it looks like a sentencepiece model, which is not supported",
-        ),
-        ("tokenizer.model.v3", b"\x0a\x0e", UnsupportedFeatureError, "it looks like a sentencepiece model"),
+        ("x.model", b"\x0a\x0e", SourceFormatError, "neither a whole SentencePiece model nor another"),
+        ("tokenizer.model.v3", b"\x0a\x0e", SourceFormatError, "neither a whole SentencePiece model nor another"),
         ("vocab.txt", b"[PAD]\n[UNK]\n", UnsupportedFeatureError, r"BERT's vocab\.txt"),
         ("merges.txt", b"#version: 0.2\nt h\n", UnsupportedFeatureError, r"a merges\.txt without its vocab\.json"),
         ("x.safetensors", b"\x00\x01", UnsupportedFeatureError, "a compiled vocabulary"),

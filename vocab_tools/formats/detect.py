@@ -89,12 +89,14 @@ def _detect_one(path: Path) -> Source:
         raise SourceFormatError(
             f"{path}: a vocab.json holds pieces but no merges; pass both files, [{str(path)!r}, '.../merges.txt']"
         )
-    if _is_model(head) or not _MODEL_SUFFIXES.isdisjoint(path.suffixes):
+    if _is_model(head):
         return Source("sentencepiece", (path,))
     if head.lstrip()[:1] == b"{":
         return Source("tokenizer.json", (path,))
     if path.suffix == ".tiktoken" or _RANK_LINE.match(head):
         return Source("tiktoken", (path,))
+    if not _MODEL_SUFFIXES.isdisjoint(path.suffixes):
+        return Source("sentencepiece", (path,))
     what = next((_KNOWN_BY_NAME[suffix] for suffix in reversed(path.suffixes) if suffix in _KNOWN_BY_NAME), None)
     guess = f"it looks like {what}, which is" if what else "its format is"
     raise UnsupportedFeatureError(f"{path}: {guess} not supported by this version, which reads {SUPPORTED}")
