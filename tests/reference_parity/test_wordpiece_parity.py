@@ -66,7 +66,7 @@ def vocabulary(name: str):
     BertTokenizer = pytest.importorskip("transformers").BertTokenizer
 
     path = shared(f"vocab/bert/{name}")
-    arrays, _ = build_arrays(bert_vocab.read(path, lowercase=VOCABULARIES[name]))
+    arrays, _ = build_arrays(bert_vocab.read(path, do_lower_case=VOCABULARIES[name]))
     reference = BertTokenizer(str(path), do_lower_case=VOCABULARIES[name])._tokenizer
     return frozen_tables(arrays), arrays, reference
 

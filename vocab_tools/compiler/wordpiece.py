@@ -15,9 +15,8 @@ from numba_nlp._schemas.fields import FORMAT_VERSION
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.kernels.segment.wordpiece_memory import FIRST_ROOT, FURTHER_ROOT, MAX_CHARACTERS, UNKNOWN
 from numba_nlp.kernels.tables.piece_trie import BLOCK, MAX_PLACES, RESERVED, add_pieces
-from vocab_tools.compiler.bert_characters import bert_characters
-from vocab_tools.compiler.byte_bpe import _flatten as flatten
-from vocab_tools.compiler.byte_bpe import _special_arrays as special_arrays
+from vocab_tools.compiler.bert_characters import bert_characters, recorded_library_version, strip_option
+from vocab_tools.compiler.flat_arrays import flatten, special_arrays
 from vocab_tools.formats.bert_vocab import WordPieceDescription
 
 __all__ = ["MAX_PIECE_BYTES", "build_arrays", "build_trie", "decoded_forms"]
@@ -110,11 +109,14 @@ def build_arrays(description: WordPieceDescription) -> tuple[dict[str, NDArray[A
         "source_format": description.source_format,
         "source_digest": description.source_digest,
         "reference": description.reference,
+        # its stages follow different versions, those of the libraries that this version of tokenizers is built from
+        "unicode_version": f"as tokenizers {recorded_library_version()}",
         "prefix": description.prefix,
         "clean_text": description.clean_text,
         "handle_chinese_chars": description.handle_chinese_chars,
-        "strip_accents": description.lowercase if description.strip_accents is None else description.strip_accents,
+        "strip_accents": strip_option(description.strip_accents, description.lowercase),
         "lowercase": description.lowercase,
+        "decoder_prefix": description.decoder_prefix,
         "cleanup": description.cleanup,
         "special_policy": description.special_policy,
     }
