@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,10 @@ from numba_nlp.kernels.segment.wordpiece_memory import (
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_cache
 from numba_nlp.reference.segment.wordpiece import Pieces
 from numba_nlp.reference.tables.piece_trie import pieces_below
+from numba_nlp.vocabulary import Vocabulary
 from vocab_tools.compiler.wordpiece import build_arrays
 from vocab_tools.formats.bert_vocab import WordPieceDescription
-from vocab_tools.formats.description import KIND_ABSENT, KIND_NORMAL
+from vocab_tools.formats.description import KIND_ABSENT, KIND_CONTROL, KIND_NORMAL, TEXT_PLACE, AddedToken
 
 #: The four options of the normaliser, in this order.
 OPTIONS = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
@@ -73,11 +75,16 @@ def toy(options: Mapping[str, bool] = UNCASED, max_characters: int = 100) -> Cas
 
 def arrays_of(case: Case) -> dict[str, NDArray[np.generic]]:
     """Compiled arrays."""
+    return build_arrays(description_of(case))[0]
+
+
+def description_of(case: Case) -> WordPieceDescription:
+    """What a reader would say of the vocabulary."""
     pieces: list[str | None] = [None] * (max(case.vocabulary.values()) + 1)
     for piece, number in case.vocabulary.items():
         pieces[number] = piece
     kinds = np.array([KIND_ABSENT if piece is None else KIND_NORMAL for piece in pieces], np.uint8)
-    description = WordPieceDescription(
+    return WordPieceDescription(
         name="toy",
         source_format="vocab.txt",
         source_digest="",
@@ -90,7 +97,6 @@ def arrays_of(case: Case) -> dict[str, NDArray[np.generic]]:
         max_input_chars_per_word=case.max_characters,
         **case.options,
     )
-    return build_arrays(description)[0]
 
 
 def tables_of(case: Case) -> WordPieceTables:
@@ -176,3 +182,13 @@ def encode_rows(
     )  # fmt: skip
     assert n == found[-1]
     return [ids[found[row] : found[row + 1]].tolist() for row in range(len(rows))]
+
+
+def toy_wordpiece(**changes: Any) -> Vocabulary:
+    """The vocabulary of ``PIECES``, compiled, with the special tokens of BERT."""
+    description = description_of(toy())
+    special = [AddedToken(piece, number) for number, piece in enumerate(PIECES[:5])]
+    description.kinds[:5] = KIND_CONTROL
+    template = (PIECES.index("[CLS]"), TEXT_PLACE, PIECES.index("[SEP]"))
+    changes = {"added_tokens": tuple(special), "template_single": template, **changes}
+    return Vocabulary(*build_arrays(replace(description, **changes)))
