@@ -21,7 +21,7 @@ from tools.fuzz_texts import fuzz_texts
 
 #: File -> lower case.
 VOCABULARIES = {"uncased_vocab.txt": True, "cased_vocab.txt": False, "chinese_vocab.txt": True}
-LANGUAGES = ("cmn_hans", "jpn", "kor", "hin", "tha", "arb", "ell", "rus", "fra", "deu_1996")
+LANGUAGES = ("cmn_hans", "jpn", "kor", "hin", "tha", "arb", "ell", "rus", "fra", "spa")
 TEXTS = ("hamlet.txt", "botchan.txt", "wikinews_k2-18b.txt", *(f"udhr/{code}.txt" for code in LANGUAGES))
 SPECIALS = ("[CLS]", "[SEP]", "[MASK]", "[PAD]", "[UNK]")
 KEPT_MARKS = kept_marks()

@@ -20,17 +20,18 @@ NORMALIZER = {
     "lowercase": True,
 }  # fmt: skip
 BERT_POST = {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}
-TEMPLATE_POST = {
+TEMPLATE_POST: dict[str, Any] = {
     "type": "TemplateProcessing",
     "single": [
         {"SpecialToken": {"id": "[CLS]", "type_id": 0}},
         {"Sequence": {"id": "A", "type_id": 0}},
         {"SpecialToken": {"id": "[SEP]", "type_id": 0}},
     ],
-    "pair": [],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
     "special_tokens": {name: {"id": name, "ids": [i], "tokens": [name]} for name, i in (("[CLS]", 2), ("[SEP]", 3))},
 }
-MODEL = {
+SPECIALS = TEMPLATE_POST["single"][::2]
+MODEL: dict[str, Any] = {
     "type": "WordPiece",
     "unk_token": "[UNK]",
     "continuing_subword_prefix": "##",
@@ -131,14 +132,21 @@ def test_gaps(tmp_path: Path) -> None:
     ("changes", "where"),
     [
         ({"normalizer": {"type": "NFC"}}, 'normalizer = {"type": "NFC"}: with WordPiece'),
-        ({"normalizer": {"type": "Sequence", "normalizers": [NORMALIZER, NORMALIZER]}}, "exactly one normalizer"),
+        ({"normalizer": {"type": "Sequence", "normalizers": [NORMALIZER, NORMALIZER]}}, "is one BertNormalizer"),
         ({"normalizer": {**NORMALIZER, "novel": 1}}, "normalizer.novel = 1: this field is not known"),
         ({"pre_tokenizer": None}, "pre_tokenizer = null: without a pre-tokenizer"),
         ({"pre_tokenizer": {"type": "Whitespace"}}, 'pre_tokenizer = {"type": "Whitespace"}: '),
         ({"pre_tokenizer": {"type": "BertPreTokenizer", "novel": 0}}, "pre_tokenizer.novel = 0: "),
         ({"decoder": None}, "decoder = null: without a decoder"),
-        ({"decoder": {"type": "ByteLevel"}}, 'decoder = {"type": "ByteLevel"}: '),
-        ({"post_processor": {"type": "RobertaProcessing"}}, "post_processor = "),
+        ({"decoder": {"type": "Fuse"}}, 'decoder = {"type": "Fuse"}: '),
+        (
+            {"post_processor": {**BERT_POST, "type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": True}},
+            "post_processor = ",
+        ),
+        (
+            {"post_processor": {**TEMPLATE_POST, "single": [{"Sequence": {"id": "A", "type_id": 1}}, *SPECIALS]}},
+            "type ids other than 0",
+        ),
         ({"post_processor": {**BERT_POST, "novel": 0}}, "post_processor.novel = 0: "),
         ({"post_processor": {"type": "Sequence", "processors": [BERT_POST, BERT_POST]}}, "processors[1] = "),
         ({"model": {**MODEL, "novel": 0}}, "model.novel = 0: "),

@@ -15,7 +15,6 @@ from vocab_tools.formats.stages.normalizers import Normalizer, read_normalizers
 from vocab_tools.formats.stages.stage import Stage
 
 __all__ = [
-    "BYTE_LEVEL_POST_PROCESSORS",
     "PostProcessing",
     "PreTokenizing",
     "Stage",
@@ -25,8 +24,6 @@ __all__ = [
     "read_pre_tokenizer",
 ]
 
-#: Post-processors that byte-level vocabularies come with.
-BYTE_LEVEL_POST_PROCESSORS = ("ByteLevel", "RobertaProcessing", "TemplateProcessing")
 _BYTE_LEVEL_OPTIONS = ("add_prefix_space", "trim_offsets", "use_regex")
 
 
@@ -152,14 +149,8 @@ def read_decoder(stage: Stage) -> None:
     return None
 
 
-def read_post_processor(stage: Stage, known: tuple[str, ...] = BYTE_LEVEL_POST_PROCESSORS) -> PostProcessing:
-    """Read one of the known post-processors, or a sequence of them.
-
-    Parameters
-    ----------
-    stage : Stage
-    known : tuple of str
-        Of ``ByteLevel``, ``RobertaProcessing``, ``BertProcessing``, ``TemplateProcessing``.
+def read_post_processor(stage: Stage) -> PostProcessing:
+    """Read ``ByteLevel``, ``RobertaProcessing``, ``TemplateProcessing``, or a sequence of them.
 
     In a sequence spans may be trimmed once, before special tokens are added once: trimming twice takes more off in
     tokenizers, and trimming after adding looks at the added tokens too.
@@ -175,7 +166,7 @@ def read_post_processor(stage: Stage, known: tuple[str, ...] = BYTE_LEVEL_POST_P
         stage.only("type", "processors")
         whole = PostProcessing()
         for inner in stage.need("processors").each():
-            part = read_post_processor(inner, known)
+            part = read_post_processor(inner)
             if part.trim_offsets and (whole.trim_offsets or whole.template_single):
                 inner.refuse("spans are trimmed after another post-processor trimmed them or added tokens")
             if part.template_single and whole.template_single:
@@ -185,14 +176,9 @@ def read_post_processor(stage: Stage, known: tuple[str, ...] = BYTE_LEVEL_POST_P
             if part.template_single:
                 whole = whole._replace(template_single=part.template_single)
         return whole
-    readers = {
-        "ByteLevel": _byte_level_post,
-        "RobertaProcessing": _roberta_post,
-        "BertProcessing": _bert_post,
-        "TemplateProcessing": _template_post,
-    }
-    if stage.kind not in known:
-        stage.refuse(f"the post-processor {stage.kind!r} is not supported; known are {', '.join(known)}")
+    readers = {"ByteLevel": _byte_level_post, "RobertaProcessing": _roberta_post, "TemplateProcessing": _template_post}
+    if stage.kind not in readers:
+        stage.refuse(f"the post-processor {stage.kind!r} is not supported; known are {', '.join(readers)}")
     return readers[stage.kind](stage)
 
 
@@ -211,12 +197,6 @@ def _roberta_post(stage: Stage) -> PostProcessing:
     # Without these two tokenizers takes the stage for another one, which never trims: they must be there.
     trimming = _trimming(stage.option("trim_offsets"), stage.option("add_prefix_space"))
     return trimming._replace(template_single=(first, TEXT_PLACE, last))
-
-
-def _bert_post(stage: Stage) -> PostProcessing:
-    stage.only("type", "sep", "cls")
-    first, last = (_named_id(stage.need(key)) for key in ("cls", "sep"))
-    return PostProcessing(template_single=(first, TEXT_PLACE, last))
 
 
 def _named_id(stage: Stage) -> int:

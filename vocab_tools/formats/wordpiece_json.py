@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from numba_nlp.errors import SourceFormatError
 from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.description import KIND_ABSENT, KIND_CONTROL, KIND_NORMAL, KIND_USER_DEFINED, AddedToken
 from vocab_tools.formats.piece_table import Place, check_gaps, check_ids, quote
-from vocab_tools.formats.tokenizer_stages import Stage, read_post_processor
+from vocab_tools.formats.stages.decoders import WordPiece, read_decoders
+from vocab_tools.formats.stages.normalizers import BertNormalizer, read_normalizers
+from vocab_tools.formats.stages.post_processors import read_post_processors
+from vocab_tools.formats.stages.pre_tokenizers import BertPreTokenizer, read_pre_tokenizers
+from vocab_tools.formats.stages.stage import Stage
 
-__all__ = ["is_wordpiece", "read"]
+__all__ = ["is_wordpiece", "read", "read_vocab"]
 
 _MODEL_FIELDS = ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab")
-_POST_PROCESSORS = ("BertProcessing", "TemplateProcessing")
-
-
-class _Normalizer(NamedTuple):
-    """Options of ``BertNormalizer``; all off is no normaliser."""
-
-    clean_text: bool = False
-    handle_chinese_chars: bool = False
-    strip_accents: bool | None = False
-    lowercase: bool = False
 
 
 def is_wordpiece(model: Stage) -> bool:
@@ -89,9 +81,9 @@ def read(
         raise SourceFormatError(f"{model.below('max_input_chars_per_word')}: expected 0 or more, got {limit}")
     prefix = model.need("continuing_subword_prefix").expect(str, "a prefix")
     normalizer = _read_normalizer(stage("normalizer"))
-    _read_pre_tokenizer(stage("pre_tokenizer"))
-    decoder_prefix, cleanup = _read_decoder(stage("decoder"))
-    post = read_post_processor(stage("post_processor"), _POST_PROCESSORS)
+    _check_pre_tokenizer(stage("pre_tokenizer"))
+    decoder = _read_decoder(stage("decoder"))
+    template = _read_template(stage("post_processor"))
     for number, token in enumerate(added):
         if token.normalized:
             stage("added_tokens").below(number).refuse(
@@ -108,7 +100,7 @@ def read(
     for token in added:
         kinds[token.id] = KIND_CONTROL if token.special else KIND_USER_DEFINED
     check_gaps(kinds, place, allow_gaps)
-    for number in post.template_single:
+    for number in template:
         if number >= n_ids:
             raise SourceFormatError(f"{root.file}: post_processor: the id {number} belongs to no piece")
     return WordPieceDescription(
@@ -122,62 +114,54 @@ def read(
         added_tokens=added,
         prefix=prefix,
         max_input_chars_per_word=limit,
-        **normalizer._asdict(),
-        decoder_prefix=decoder_prefix,
-        cleanup=cleanup,
+        clean_text=normalizer.clean_text,
+        handle_chinese_chars=normalizer.handle_chinese_chars,
+        strip_accents=normalizer.strip_accents,
+        lowercase=normalizer.lowercase,
+        decoder_prefix=decoder.prefix,
+        cleanup=decoder.cleanup,
         special_policy="match",
-        template_single=post.template_single,
+        template_single=template,
     )
 
 
-def _only_one(stage: Stage, key: str, what: str) -> Stage:
-    """The stage itself, or the one within a sequence of one."""
-    if stage.kind != "Sequence":
-        return stage
-    stage.only("type", key)
-    inner = stage.need(key).each()
-    if len(inner) != 1:
-        stage.refuse(f"with WordPiece only a sequence of exactly one {what} is supported")
-    return _only_one(inner[0], key, what)
+def _read_normalizer(stage: Stage) -> BertNormalizer:
+    """``BertNormalizer``; none is one with all options off."""
+    found = read_normalizers(stage)
+    if not found:
+        return BertNormalizer(clean_text=False, handle_chinese_chars=False, strip_accents=False, lowercase=False)
+    if len(found) > 1 or not isinstance(found[0], BertNormalizer):
+        stage.refuse("with WordPiece the only normalizer that is supported is one BertNormalizer")
+    return found[0]
 
 
-def _read_normalizer(stage: Stage) -> _Normalizer:
-    if stage.value is None:
-        return _Normalizer()
-    stage = _only_one(stage, "normalizers", "normalizer")
-    if stage.kind != "BertNormalizer":
-        stage.refuse(f"with WordPiece the normalizer {stage.kind!r} is not supported, only BertNormalizer is")
-    stage.only("type", *_Normalizer._fields)
-    strip_accents = stage.value.get("strip_accents")
-    if not isinstance(strip_accents, bool | None):
-        stage.below("strip_accents").expect(bool, "true, false or null")
-    return _Normalizer(
-        clean_text=stage.option("clean_text"),
-        handle_chinese_chars=stage.option("handle_chinese_chars"),
-        strip_accents=strip_accents,
-        lowercase=stage.option("lowercase"),
-    )
-
-
-def _read_pre_tokenizer(stage: Stage) -> None:
-    if stage.value is None:
+def _check_pre_tokenizer(stage: Stage) -> None:
+    found = read_pre_tokenizers(stage)
+    if not found:
         stage.refuse("without a pre-tokenizer the whole text is one word, which is not supported with WordPiece")
-    stage = _only_one(stage, "pretokenizers", "pre-tokenizer")
-    if stage.kind != "BertPreTokenizer":
-        stage.refuse(f"with WordPiece the pre-tokenizer {stage.kind!r} is not supported, only BertPreTokenizer is")
-    stage.only("type")
+    if len(found) > 1 or not isinstance(found[0], BertPreTokenizer):
+        stage.refuse("with WordPiece the only pre-tokenizer that is supported is one BertPreTokenizer")
 
 
-def _read_decoder(stage: Stage) -> tuple[str, bool]:
-    """Prefix and clean-up of ``WordPiece``."""
-    if stage.value is None:
+def _read_decoder(stage: Stage) -> WordPiece:
+    found = read_decoders(stage)
+    if not found:
         stage.refuse(
             "without a decoder tokenizers joins the pieces with spaces and leaves their prefixes",
             'set it to {"type": "WordPiece", "prefix": "##", "cleanup": true}',
         )
-    stage = _only_one(stage, "decoders", "decoder")
-    if stage.kind != "WordPiece":
-        stage.refuse(f"with WordPiece the decoder {stage.kind!r} is not supported, only WordPiece is")
-    stage.only("type", "prefix", "cleanup")
-    prefix: str = stage.need("prefix").expect(str, "a prefix")
-    return prefix, stage.option("cleanup")
+    if len(found) > 1 or not isinstance(found[0], WordPiece):
+        stage.refuse("with WordPiece the only decoder that is supported is one WordPiece")
+    return found[0]
+
+
+def _read_template(stage: Stage) -> tuple[int, ...]:
+    """Template of one text."""
+    post = read_post_processors(stage)
+    if post.trim_offsets:
+        stage.refuse("spans that are trimmed (trim_offsets) are not supported with WordPiece", "set it to false")
+    if not post.adds_tokens:
+        return ()
+    if any(post.single.type_ids):
+        stage.refuse("type ids other than 0 in the template of one text are not supported")
+    return post.single.ids if len(post.single.ids) > 1 else ()
