@@ -42,7 +42,12 @@ def test_policies_for_special_tokens() -> None:
     ours, reference = bert()
     text = "a [MASK] b[SEP]"
     assert ours.encode(text).tolist() == reference.encode(text, add_special_tokens=False).ids == [1037, MASK, 1038, SEP]
-    assert spans(ours.encode(text, spans=True, unit="byte")) == [(1037, 0, 1), (MASK, 2, 8), (1038, 9, 10), (SEP, 10, 15)]
+    assert spans(ours.encode(text, spans=True, unit="byte")) == [
+        (1037, 0, 1),
+        (MASK, 2, 8),
+        (1038, 9, 10),
+        (SEP, 10, 15),
+    ]
     plain = ours.encode(text, special="plain")
     assert MASK not in plain
     assert [ours.id_to_token(number) for number in plain.tolist()][:4] == ["a", "[", "mask", "]"]
@@ -127,7 +132,7 @@ def test_vocab_txt_is_known_by_its_content_or_its_name(tmp_path: Path) -> None:
     assert vocab_tools.compile(other, name="x").metadata["source_format"] == "vocab.txt"
     named = tmp_path / "my-vocab.txt"
     named.write_text("<u>\na\n", encoding="utf-8")
-    assert vocab_tools.compile(named, unk_token="<u>").size == 6  # noqa: S106  no password
+    assert vocab_tools.compile(named, unk_token="<u>").size == 6
     with pytest.raises(SourceFormatError, match=r"no line is '\[UNK\]'"):
         vocab_tools.compile(named)
     (tmp_path / "vocab.txt").write_text("[UNK]\n", encoding="utf-8")

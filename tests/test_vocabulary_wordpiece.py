@@ -92,7 +92,10 @@ def test_what_is_compiled_is_accepted(options: dict[str, bool]) -> None:
         (cut_piece(2), "a piece that ends within a character"),
         (lambda arrays: arrays.update(piece_trie=arrays["piece_trie"][:-1]), "`piece_trie` has length"),
         (lambda arrays: arrays.update(piece_trie=arrays["piece_trie"][:256]), "`piece_trie` has length 256"),
-        (lambda arrays: arrays.update(normal_blocks=np.append(arrays["normal_blocks"], np.uint32(0))), "`normal_blocks` has length"),
+        (
+            lambda arrays: arrays.update(normal_blocks=np.append(arrays["normal_blocks"], np.uint32(0))),
+            "`normal_blocks` has length",
+        ),
         (put("normal_blocks", 65, 6), "`normal_blocks` holds 0x6 at index 65"),
         (put("normal_blocks", 65, 0x110000 << 3), "`normal_blocks` holds 0x880000 at index 65"),
         (put("normal_blocks", 65, 5 | 0x1FFFFF << 3 | 1 << 24), "which is no unit of a character"),

@@ -6,8 +6,9 @@
 
 Checked per string: ids equal to the reference's; with tokenizers also character spans equal to its offsets; byte spans
 follow each other from the first byte to the last and decoding gives the string back, where no stage of the vocabulary
-changes the text, else byte spans hold the characters of the others and decoding gives what the reference gives. Every string goes through ``encode_batch``, one in fifty through ``encode`` too. A failing string is shrunk
-and printed. The summary goes to ``docs/results/fuzz_<vocabulary>_<reference>.json``.
+changes the text, else byte spans hold the characters of the others and decoding gives what the reference gives. Every
+string goes through ``encode_batch``, one in fifty through ``encode`` too. A failing string is shrunk and printed. The
+summary goes to ``docs/results/fuzz_<vocabulary>_<reference>.json``.
 """
 
 from __future__ import annotations

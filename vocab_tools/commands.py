@@ -32,7 +32,9 @@ app = typer.Typer(
 def compile_command(
     sources: Annotated[
         list[Path],
-        typer.Argument(metavar="SOURCE...", help="A tokenizer.json, a .tiktoken file, a vocab.txt, or vocab.json and merges.txt."),
+        typer.Argument(
+            metavar="SOURCE...", help="A tokenizer.json, a .tiktoken file, a vocab.txt, or vocab.json and merges.txt."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The compiled file to write (.safetensors).")],
     family: Annotated[

@@ -117,7 +117,11 @@ def _check_trie(file: str, trie: NDArray[np.uint64], roots: list[int], n_ids: in
 
 
 def _check_ends(
-    file: str, last_bytes: NDArray[np.int64], bases: NDArray[np.int64], inner: NDArray[np.int64], ends: NDArray[np.int64]
+    file: str,
+    last_bytes: NDArray[np.int64],
+    bases: NDArray[np.int64],
+    inner: NDArray[np.int64],
+    ends: NDArray[np.int64],
 ) -> None:
     """Pieces end where characters end: else a word could have more pieces than characters."""
     parents = np.full(bases.size, -1, np.int64)

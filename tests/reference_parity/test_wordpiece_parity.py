@@ -35,7 +35,6 @@ from vocab_tools.compiler.bert_characters import bert_characters, recorded_libra
 from vocab_tools.compiler.wordpiece import build_arrays
 from vocab_tools.formats import bert_vocab
 
-
 #: File -> lower case.
 VOCABULARIES = {"uncased_vocab.txt": True, "cased_vocab.txt": False, "chinese_vocab.txt": True}
 LANGUAGES = ("cmn_hans", "jpn", "kor", "hin", "tha", "arb", "amh", "ell", "rus", "fra")

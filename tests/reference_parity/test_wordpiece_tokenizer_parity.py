@@ -103,7 +103,7 @@ def ours_of(reference: Any, folder: Path) -> nlp.Tokenizer:
 
 OPTIONS = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
 #: All on, all off, and each two turned around.
-PAIRS = [{}, *({name: None for name in names} for names in combinations(OPTIONS, 2))]
+PAIRS = [{}, *(dict.fromkeys(names) for names in combinations(OPTIONS, 2))]
 
 
 @pytest.mark.parametrize("turned", PAIRS, ids=lambda turned: "+".join(turned) or "none")

@@ -140,7 +140,14 @@ def test_gaps(tmp_path: Path) -> None:
         ({"decoder": None}, "decoder = null: without a decoder"),
         ({"decoder": {"type": "Fuse"}}, 'decoder = {"type": "Fuse"}: '),
         (
-            {"post_processor": {**BERT_POST, "type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": True}},
+            {
+                "post_processor": {
+                    **BERT_POST,
+                    "type": "RobertaProcessing",
+                    "trim_offsets": True,
+                    "add_prefix_space": True,
+                }
+            },
             "post_processor = ",
         ),
         (

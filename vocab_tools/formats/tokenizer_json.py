@@ -91,9 +91,7 @@ def read(
     if of_words:
         words = wordpiece_json.read_vocab(model, place)
         added = _read_added_tokens(stage("added_tokens"), words)
-        return wordpiece_json.read(
-            root, words, added, place, name=name, source_digest=digest, allow_gaps=allow_gaps
-        )
+        return wordpiece_json.read(root, words, added, place, name=name, source_digest=digest, allow_gaps=allow_gaps)
     _read_model_options(model)
     normalizers = read_normalizer(stage("normalizer"))
     cutting = read_pre_tokenizer(stage("pre_tokenizer"))
