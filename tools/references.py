@@ -26,6 +26,7 @@ __all__ = [
     "source_path",
     "tiktoken_encoding",
     "tokenizer_json_path",
+    "untemplated_json_path",
 ]
 
 #: Short name -> tiktoken's name (None where tiktoken has no such encoding).
@@ -163,6 +164,17 @@ def tokenizer_json_path(vocabulary: str) -> Path:
     unfinished = path.with_suffix(".part")
     unfinished.write_text(json.dumps(made, ensure_ascii=False), encoding="utf-8")
     unfinished.replace(path)
+    return path
+
+
+def untemplated_json_path(vocabulary: str) -> Path:
+    """The same without a post-processor, for libraries that cannot be told to add no special tokens."""
+    path = made_folder() / f"{vocabulary}.untemplated.tokenizer.json"
+    if not path.exists():
+        made = json.loads(tokenizer_json_path(vocabulary).read_text(encoding="utf-8"))
+        unfinished = path.with_suffix(".part")
+        unfinished.write_text(json.dumps({**made, "post_processor": None}, ensure_ascii=False), encoding="utf-8")
+        unfinished.replace(path)
     return path
 
 

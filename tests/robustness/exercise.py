@@ -120,10 +120,9 @@ def _recorded(value: Any) -> Any:
 
 def record_calls() -> None:
     """From now on, record what the modules outside of the kernels call kernels with."""
-    # what a vocabulary asks for is imported then, too late for a recorder
-    for name in ("tokenizer", "packing", "_encoders.byte_bpe", "_decoders.byte_bpe"):
+    for name in ("tokenizer", "packing"):
         importlib.import_module(f"numba_nlp.{name}")
-    # the classes of an algorithm are imported when a vocabulary asks for them, which would be too late here
+    # what a vocabulary asks for is imported then, too late for a recorder
     for module, _ in ENCODERS.values():
         importlib.import_module(f"numba_nlp._encoders.{module}")
     for module, _ in DECODERS.values():
