@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import numba_nlp as nlp
 from numba_nlp.errors import VocabularyFormatError
+from numba_nlp.kernels.tables.double_array import BASE_SHIFT, HAS_VALUE, MAX_UNITS, ROOT, VALUE_FLAG, step
 from numba_nlp.vocabulary import Vocabulary
 from tests.wordpiece_cases import ALL_OPTIONS, ALPHABET, PIECES, named, toy_wordpiece
 
@@ -37,32 +38,41 @@ def put(name: str, index: Any, value: Any) -> Callable[[Arrays], None]:
     return change
 
 
-def node(byte: int, base: int = 0, value: int = -1) -> int:
-    return byte | 0x100 | base << 9 | (value + 1) << 33
-
-
 def cut_piece(first: int) -> Callable[[Arrays], None]:
     """A piece that ends with its first bytes of a longer character: b"\\xe3" or b"\\xe3\\x81"."""
 
     def change(arrays: Arrays) -> None:
-        trie, base = arrays["piece_trie"], int(arrays["wordpiece"][2])
+        units, at = arrays["trie_units"], ROOT
         for byte in "\u3042".encode()[:first]:
-            at = base ^ byte
-            base = int(trie[at]) >> 9 & 0xFFFFFF
-        trie[at] = int(trie[at]) & ((1 << 33) - 1) | 1 << 33
+            at = int(step(units, at, byte))
+        units[at] |= HAS_VALUE
+        units[int(units[at]) >> BASE_SHIFT ^ 256] = VALUE_FLAG
+
+    return change
+
+
+def inner(units: Any) -> Any:
+    return np.flatnonzero(units & np.uint32(VALUE_FLAG) == 0)[1:]
+
+
+def with_base(base: int) -> Callable[[Arrays], None]:
+    def change(arrays: Arrays) -> None:
+        units = arrays["trie_units"]
+        units[inner(units)[0]] = int(units[inner(units)[0]]) & 0x1FF | base << BASE_SHIFT
 
     return change
 
 
 def same_children(arrays: Arrays) -> None:
-    trie = arrays["piece_trie"]
-    inner = np.flatnonzero((trie >> np.uint64(9)) & np.uint64(0xFFFFFF))
-    base = int(trie[inner[0]]) >> 9 & 0xFFFFFF
-    trie[inner[1]] = int(trie[inner[1]]) & ~(0xFFFFFF << 9) | base << 9
+    units = arrays["trie_units"]
+    first, second = (int(place) for place in inner(units)[:2])
+    units[first] = int(units[first]) & 0xFF | int(units[second]) >> BASE_SHIFT << BASE_SHIFT
 
 
-def a_node(trie: Any) -> int:
-    return int(np.flatnonzero(trie)[0])
+def wrong_value(arrays: Arrays) -> None:
+    units = arrays["trie_units"]
+    (end, *_) = (place for place in inner(units).tolist() if int(units[place]) & HAS_VALUE)
+    units[int(units[end]) >> BASE_SHIFT ^ 256] = VALUE_FLAG | len(PIECES)
 
 
 @pytest.mark.parametrize("options", ALL_OPTIONS, ids=named)
@@ -78,20 +88,15 @@ def test_what_is_compiled_is_accepted(options: dict[str, bool]) -> None:
         (put("wordpiece", 0, -1), "`wordpiece` holds the id -1 of unknown words"),
         (put("wordpiece", 1, -1), "`wordpiece` allows words of -1 characters"),
         (put("wordpiece", 1, 2**31), "`wordpiece` allows words of 2147483648 characters"),
-        (put("wordpiece", 2, -1), "`piece_trie` has .* places, but nodes or roots with children"),
-        (put("wordpiece", 3, 1 << 24), "`piece_trie` has .* places, but nodes or roots with children at 16777216"),
-        (put("piece_trie", 255, node(97)), "`piece_trie` holds 0x161 at index 255, expected 0 below 256"),
-        (lambda arrays: put("piece_trie", a_node(arrays["piece_trie"]), node(97, base=0xFFFFFF))(arrays), "children"),
-        (lambda arrays: put("piece_trie", a_node(arrays["piece_trie"]), 97)(arrays), "a node of no byte"),
-        (
-            lambda arrays: put("piece_trie", a_node(arrays["piece_trie"]), node(97, value=len(PIECES)))(arrays),
-            r"`piece_trie` holds the id \d+, expected less than",
-        ),
+        (put("wordpiece", 2, -1), "`wordpiece` holds the node -1 of pieces that go on"),
+        (put("wordpiece", 2, 1 << 24), "`wordpiece` holds the node 16777216 of pieces that go on"),
+        (lambda arrays: put("wordpiece", 2, np.argmax(arrays["trie_units"] == 2**32 - 1))(arrays), "holds the node"),
+        (with_base(MAX_UNITS - 1), "`trie_units` has a node whose children lie outside of it"),
+        (wrong_value, "`trie_units` has a value that is no id"),
         (same_children, "two nodes with the same children"),
         (cut_piece(1), "a piece that ends within a character"),
         (cut_piece(2), "a piece that ends within a character"),
-        (lambda arrays: arrays.update(piece_trie=arrays["piece_trie"][:-1]), "`piece_trie` has length"),
-        (lambda arrays: arrays.update(piece_trie=arrays["piece_trie"][:256]), "`piece_trie` has length 256"),
+        (lambda arrays: arrays.update(trie_units=arrays["trie_units"][:-1]), "`trie_units` has no root, or no length"),
         (
             lambda arrays: arrays.update(normal_blocks=np.append(arrays["normal_blocks"], np.uint32(0))),
             "`normal_blocks` has length",
@@ -143,8 +148,8 @@ def test_changed_numbers_are_refused_or_harmless(data: st.DataObject) -> None:
     """Whole elements of the arrays that kernels follow, at places in use."""
     arrays = {name: array.copy() for name, array in TOY.arrays.items()}
     for _ in range(data.draw(st.integers(1, 3))):
-        name = data.draw(st.sampled_from(("piece_trie", "wordpiece", "normal_blocks", "normal_several", "pair_kinds")))
-        used = np.flatnonzero(arrays[name]) if name == "piece_trie" else np.arange(arrays[name].size)
+        name = data.draw(st.sampled_from(("trie_units", "wordpiece", "normal_blocks", "normal_several", "pair_kinds")))
+        used = np.flatnonzero(arrays[name] != 2**32 - 1) if name == "trie_units" else np.arange(arrays[name].size)
         place = int(used[data.draw(st.integers(0, used.size - 1))])
         bits = 8 * arrays[name].itemsize
         bit = data.draw(st.integers(0, bits - 1))

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from numba_nlp.kernels.segment.wordpiece import encode_rows_wordpiece, encode_words
 from numba_nlp.kernels.segment.wordpiece_memory import (
-    FIRST_ROOT,
-    FURTHER_ROOT,
+    FURTHER,
+    FURTHER_BYTE,
     MAX_CHARACTERS,
     UNKNOWN,
     WordPieceTables,
     new_scratch,
 )
+from numba_nlp.kernels.tables.double_array import ROOT, step, value_at
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_cache
 from numba_nlp.reference.segment.wordpiece import Pieces
-from numba_nlp.reference.tables.piece_trie import pieces_below
 from numba_nlp.vocabulary import Vocabulary
 from vocab_tools.compiler.wordpiece import build_arrays
 from vocab_tools.formats.bert_vocab import WordPieceDescription
@@ -115,12 +115,27 @@ def frozen_tables(arrays: Mapping[str, NDArray[np.generic]]) -> WordPieceTables:
 def pieces_of(tables: WordPieceTables) -> Pieces:
     """The vocabulary of the twin."""
     constants = tables.wordpiece.tolist()
+    first = keys_below(tables.trie_units, ROOT)
     return Pieces(
-        pieces_below(tables.piece_trie, constants[FIRST_ROOT]),
-        pieces_below(tables.piece_trie, constants[FURTHER_ROOT]),
+        {key: number for key, number in first.items() if key[0] != FURTHER_BYTE},
+        keys_below(tables.trie_units, constants[FURTHER]),
         constants[UNKNOWN],
         constants[MAX_CHARACTERS],
     )
+
+
+def keys_below(units: NDArray[np.uint32], node: int) -> dict[bytes, int]:
+    """All keys of a double array that go on from a node, and their values."""
+    found: dict[bytes, int] = {}
+    pending = [(node, b"")]
+    while pending:
+        node, key = pending.pop()
+        value = int(value_at(units, node))
+        if key and value >= 0:
+            found[key] = value
+        children = ((int(step(units, node, byte)), key + bytes([byte])) for byte in range(256))
+        pending.extend(child for child in children if child[0] >= 0)
+    return found
 
 
 def reference_of(case: Case):

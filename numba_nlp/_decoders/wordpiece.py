@@ -9,8 +9,8 @@ from numba_nlp._decoders.decoder import Decoder
 from numba_nlp._decoders.ids import checked_ids, read_only, refuse
 from numba_nlp.kernels.segment.decode import KIND_ABSENT, decode_rows, decoded_length
 from numba_nlp.kernels.segment.decode_wordpiece import choose_forms
-from numba_nlp.kernels.segment.wordpiece_memory import FIRST_ROOT
-from numba_nlp.kernels.tables.piece_trie import longest_piece
+from numba_nlp.kernels.segment.wordpiece_memory import FURTHER_BYTE
+from numba_nlp.kernels.tables.double_array import find
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["WordPieceDecoder"]
@@ -57,6 +57,6 @@ class WordPieceDecoder(Decoder):
 
     def id_of(self, token: str | bytes) -> int:
         content = np.frombuffer(token.encode("utf-8", "surrogatepass") if isinstance(token, str) else token, np.uint8)
-        root = self.vocabulary["wordpiece"][FIRST_ROOT]
-        piece, end = longest_piece(self.vocabulary["piece_trie"], root, content, 0, content.size)
-        return int(piece) if end == content.size else -1
+        if not content.size or content[0] == FURTHER_BYTE:
+            return -1
+        return int(find(self.vocabulary["trie_units"], content, 0, content.size))

@@ -27,20 +27,18 @@ _SEVERAL, _N_KINDS = 5, 6
 _PAIR_KINDS = (0, 1, 3, 4, 255)
 #: Most bytes that a byte of text may be normalised to: the room that the kernels reckon with.
 _GROWTH = 3
-#: Places of the trie that stay free, and how many belong together (numba_nlp.kernels.tables.piece_trie).
-_TRIE_RESERVED = _TRIE_BLOCK = 256
 
 
 def _check_wordpiece(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     """What the field declarations cannot say."""
     _check_characters(file, arrays)
     constants: list[int] = arrays["wordpiece"].tolist()
-    unknown, most_characters, *roots = constants
+    unknown, most_characters, further = constants
     if not 0 <= unknown < sizes["ids"]:
         fail(file, f"array `wordpiece` holds the id {unknown} of unknown words, expected 0 <= id < {sizes['ids']}")
     if not 0 <= most_characters < 2**31:
         fail(file, f"array `wordpiece` allows words of {most_characters} characters, expected 0 to {2**31 - 1}")
-    _check_trie(file, arrays["piece_trie"], roots, sizes["ids"])
+    _check_trie(file, arrays["trie_units"], further, sizes["ids"])
     check_special_tokens(file, arrays)
 
 
@@ -88,47 +86,33 @@ def _encoded_lengths(code_points: NDArray[Any]) -> NDArray[np.int64]:
     return 1 + (code_points >= 0x80).astype(np.int64) + (code_points >= 0x800) + (code_points >= 0x10000)
 
 
-def _check_trie(file: str, trie: NDArray[np.uint64], roots: list[int], n_ids: int) -> None:
-    """Steps stay inside the array, values are ids, and no piece ends within a character."""
-    if trie.size % _TRIE_BLOCK or trie.size < _TRIE_RESERVED + _TRIE_BLOCK:
-        expected = f"a multiple of {_TRIE_BLOCK} of at least {_TRIE_RESERVED + _TRIE_BLOCK}"
-        fail(file, f"array `piece_trie` has length {trie.size}, expected {expected}")
-    labels = (trie & np.uint64(0x1FF)).astype(np.int64)
-    bases = ((trie >> np.uint64(9)) & np.uint64(0xFFFFFF)).astype(np.int64)
-    values = (trie >> np.uint64(33)).astype(np.int64)
-    # Places of the children of nodes without children; with it no path ever comes back to such a node.
-    if trie[:_TRIE_RESERVED].any():
-        at = int(np.argmax(trie[:_TRIE_RESERVED] != 0))
-        fail(file, f"array `piece_trie` holds {int(trie[at]):#x} at index {at}, expected 0 below {_TRIE_RESERVED}")
-    nodes = np.flatnonzero(trie)
-    no_byte = nodes[labels[nodes] < 0x100]
-    if no_byte.size:
-        fail(file, f"array `piece_trie` holds {int(trie[no_byte[0]]):#x} at index {int(no_byte[0])}, a node of no byte")
-    highest = max([*roots, int(bases.max(initial=0))])
-    if min(roots) < 0 or highest >= trie.size:
-        fail(file, f"array `piece_trie` has {trie.size} places, but nodes or roots with children at {highest}")
-    most = int(values.max(initial=0)) - 1
-    if most >= n_ids:
-        fail(file, f"array `piece_trie` holds the id {most}, expected less than {n_ids}")
-    inner = nodes[bases[nodes] > 0]
-    if (np.bincount(np.concatenate((bases[inner], [root for root in roots if root > 0])).astype(np.int64)) > 1).any():
-        fail(file, "array `piece_trie` has two nodes with the same children")
-    _check_ends(file, labels & 0xFF, bases, inner, nodes[values[nodes] > 0])
+def _check_trie(file: str, units: NDArray[np.uint32], further: int, n_ids: int) -> None:
+    """Walks stay inside the array, values are ids, and no piece ends within a character."""
+    # here, since other vocabularies are read without Numba
+    from numba_nlp.kernels.tables import double_array
 
-
-def _check_ends(
-    file: str,
-    last_bytes: NDArray[np.int64],
-    bases: NDArray[np.int64],
-    inner: NDArray[np.int64],
-    ends: NDArray[np.int64],
-) -> None:
-    """Pieces end where characters end: else a word could have more pieces than characters."""
-    parents = np.full(bases.size, -1, np.int64)
-    parents[bases[inner]] = inner
-    byte = last_bytes[ends]
-    node = ends
-    is_cut = byte >= 0xC0
+    problems = {
+        double_array.UNITS_SIZE: "has no root, or no length that a double array has",
+        double_array.UNITS_BASE: "has a node whose children lie outside of it",
+        double_array.UNITS_VALUE: f"has a value that is no id, expected 0 to {n_ids - 1}",
+    }
+    problem = int(double_array.check_units(units, n_ids))
+    if problem in problems:
+        fail(file, f"array `trie_units` {problems[problem]}")
+    if not 0 <= further < units.size or int(units[further]) & double_array.VALUE_FLAG:
+        fail(file, f"array `wordpiece` holds the node {further} of pieces that go on, which is none of `trie_units`")
+    nodes = np.flatnonzero(units & np.uint32(double_array.VALUE_FLAG) == 0)
+    bases = (units[nodes] >> np.uint32(double_array.BASE_SHIFT)).astype(np.int64)
+    if (np.bincount(bases) > 1).any():
+        fail(file, "array `trie_units` has two nodes with the same children")
+    ends = nodes[units[nodes] & np.uint32(double_array.HAS_VALUE) != 0]
+    # Pieces end where characters end: else a word could have more pieces than characters.
+    last_bytes = (units & np.uint32(0xFF)).astype(np.int64)
+    parents = np.full(units.size, -1, np.int64)
+    parents[bases] = nodes
+    node, byte = ends, last_bytes[ends]
+    # no text has bytes above
+    is_cut = (byte >= 0xC0) & (byte < 0xF8)
     within = (byte & 0xC0) == 0x80
     for first_byte_of_longer in (0xE0, 0xF0):
         node = np.where(within, parents[node ^ byte], -1)
@@ -137,7 +121,7 @@ def _check_ends(
         within &= (byte & 0xC0) == 0x80
     if is_cut.any():
         at = int(ends[np.argmax(is_cut)])
-        fail(file, f"array `piece_trie` has a piece that ends within a character, at index {at}")
+        fail(file, f"array `trie_units` has a piece that ends within a character, at index {at}")
 
 
 WORDPIECE = Schema(
@@ -147,8 +131,8 @@ WORDPIECE = Schema(
         ArrayField("piece_kinds", "uint8", length="ids", among=(0, 2, 3, 255)),
         ArrayField("decoded_bytes", "uint8"),
         ArrayField("decoded_offsets", "int64", length="ends of forms", offsets_into="decoded_bytes"),
-        ArrayField("piece_trie", "uint64"),
-        ArrayField("wordpiece", "int64", length=4),
+        ArrayField("trie_units", "uint32"),
+        ArrayField("wordpiece", "int64", length=3),
         ArrayField("normal_index", "uint16", length=_CODE_POINT_BLOCKS, low=0, high="blocks"),
         ArrayField("normal_blocks", "uint32"),
         ArrayField("normal_several", "uint32"),
@@ -177,9 +161,8 @@ WORDPIECE = Schema(
         "special_tokens": lambda arrays: arrays["special_offsets"].size - 1,
         "blocks": lambda arrays: arrays["normal_blocks"].size // 128,
     },
-    # A unit of the trie has 31 bits for one more than an id.
     limits={
-        "ids": (1, 2**31 - 2),
+        "ids": (1, 2**31 - 1),
         "special_tokens": (0, 2**31 - 1),
         "blocks": (1, 65536),
     },

@@ -28,8 +28,8 @@ from numba_nlp.kernels.segment.normalize_bert import (
     unit_of,
 )
 from numba_nlp.kernels.segment.window_words import fill_chunks
-from numba_nlp.kernels.segment.wordpiece_memory import FIRST_ROOT, FURTHER_ROOT, MAX_CHARACTERS, UNKNOWN
-from numba_nlp.kernels.tables.piece_trie import longest_piece
+from numba_nlp.kernels.segment.wordpiece_memory import FURTHER, MAX_CHARACTERS, UNKNOWN
+from numba_nlp.kernels.tables.double_array import ROOT, longest_below
 
 __all__ = [
     "encode_rows_wordpiece",
@@ -71,9 +71,9 @@ def segment(tables, text, start, stop, n_characters, ids, token_ends, out):
     first = out
     if n_characters <= tables.wordpiece[MAX_CHARACTERS]:
         position = start
-        root = tables.wordpiece[FIRST_ROOT]
+        node = np.int64(ROOT)
         while position < stop:
-            piece, end = longest_piece(tables.piece_trie, root, text, position, stop)
+            piece, end = longest_below(tables.trie_units, node, text, position, stop)
             if piece < 0:
                 break
             ids[out] = np.int32(piece)
@@ -81,7 +81,7 @@ def segment(tables, text, start, stop, n_characters, ids, token_ends, out):
                 token_ends[out] = np.int32(end)
             out += 1
             position = end
-            root = tables.wordpiece[FURTHER_ROOT]
+            node = tables.wordpiece[FURTHER]
         if position == stop:
             return out
     ids[first] = np.int32(tables.wordpiece[UNKNOWN])
