@@ -409,17 +409,18 @@ class Tokenizer:
     def id_to_token(self, token_id: int) -> str:
         """Token of an id as vocabulary files of this kind write it.
 
-        Special tokens as they stand in text, those of byte-level BPE in GPT-2's alphabet (``"Ġthe"`` for ``b" the"``).
+        Special tokens as they stand in text, those of byte-level BPE in GPT-2's alphabet (``"Ġthe"`` for ``b" the"``),
+        those of WordPiece with their prefix (``"##ing"``).
 
         Raises
         ------
         UnknownTokenError
         """
-        content = self.id_to_bytes(token_id)
+        spelling = self._decoder.spelling(token_id)
         for token, special_id in self._special.ids.items():
             if special_id == token_id:
                 return token
-        return self._decoder.spelling(content)
+        return spelling
 
     def token_to_id(self, token: str | bytes) -> int:
         """Id of a token.
@@ -489,7 +490,7 @@ class Tokenizer:
         return self._encoder.kernel_memory(capacity)
 
     def describe(self) -> dict[str, Any]:
-        """What runs: algorithm, reference, pattern and how it is scanned, Unicode version, memory, call path."""
+        """What runs: algorithm, reference, special tokens, Unicode version, what the family adds, call path."""
         metadata = self._vocabulary.metadata
         return {
             "name": metadata["name"],
@@ -498,8 +499,6 @@ class Tokenizer:
             "vocab_size": self.vocab_size,
             "special_tokens": len(self._special.ids),
             "special_policy": metadata["special_policy"],
-            "pattern": metadata["pattern"],
-            "pattern_regex": metadata["pattern_regex"],
             "unicode_version": metadata["unicode_version"],
             **self._encoder.describe(),
             "digest": self._vocabulary.digest,

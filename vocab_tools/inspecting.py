@@ -45,21 +45,15 @@ def _summary(vocabulary: Vocabulary) -> Table:
     metadata = vocabulary.metadata
     kinds = np.bincount(vocabulary["piece_kinds"], minlength=256)
     counts = ", ".join(f"{kinds[kind]:,} {name}" for kind, name in _KINDS.items() if kinds[kind])
-    scanner = "as a regular expression (slower)" if metadata["pattern"] == "regex" else "by a hand-written scanner"
     template = [str(part) if part >= 0 else "text" for part in vocabulary["template_single"].tolist()]
     rows = {
         "algorithm": metadata["algorithm"],
         "reference": f"{metadata['reference']} (Unicode {metadata['unicode_version']})",
         "ids": f"{vocabulary.size:,}: {counts}",
-        "merges": f"{vocabulary['merge_symbols'].size:,}",
         "array bytes": f"{sum(array.nbytes for array in vocabulary.arrays.values()):,}",
-        "pattern": f"{metadata['pattern']}, runs {scanner}",
-        "pattern regex": metadata["pattern_regex"],
+        **_FACTS[metadata["algorithm"]](vocabulary),
         "special text": metadata["special_policy"],
         "template": " ".join(template) or "nothing is added",
-        "add_prefix_space": str(metadata["add_prefix_space"]),
-        "trim_offsets": str(metadata["trim_offsets"]),
-        "whole pieces": str(metadata["whole_pieces"]),
         "source": metadata["source_format"],
         "source digest": metadata["source_digest"],
         "digest": vocabulary.digest,
@@ -70,6 +64,37 @@ def _summary(vocabulary: Vocabulary) -> Table:
     for what, value in rows.items():
         table.add_row(what, Text(value))
     return table
+
+
+def _byte_bpe_facts(vocabulary: Vocabulary) -> dict[str, str]:
+    metadata = vocabulary.metadata
+    scanner = "as a regular expression (slower)" if metadata["pattern"] == "regex" else "by a hand-written scanner"
+    return {
+        "merges": f"{vocabulary['merge_symbols'].size:,}",
+        "pattern": f"{metadata['pattern']}, runs {scanner}",
+        "pattern regex": metadata["pattern_regex"],
+        "add_prefix_space": str(metadata["add_prefix_space"]),
+        "trim_offsets": str(metadata["trim_offsets"]),
+        "whole pieces": str(metadata["whole_pieces"]),
+    }
+
+
+def _wordpiece_facts(vocabulary: Vocabulary) -> dict[str, str]:
+    metadata = vocabulary.metadata
+    unknown, most_characters = vocabulary["wordpiece"][:2].tolist()
+    return {
+        "normaliser": ", ".join(
+            f"{option}={metadata[option]}"
+            for option in ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
+        ),
+        "unknown words": f"id {unknown}; those with more than {most_characters} characters always",
+        "prefix": repr(metadata["prefix"]),
+        "decoder": f"joins at {metadata['decoder_prefix']!r}, clean-up {'on' if metadata['cleanup'] else 'off'}",
+    }
+
+
+#: What to show of each algorithm.
+_FACTS = {"byte_bpe": _byte_bpe_facts, "wordpiece": _wordpiece_facts}
 
 
 def _special_tokens(vocabulary: Vocabulary) -> Table:

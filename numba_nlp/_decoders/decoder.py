@@ -53,8 +53,13 @@ class Decoder(ABC):
         """
 
     @abstractmethod
-    def spelling(self, content: bytes) -> str:
-        """How vocabulary files of this kind write the token that decodes to some bytes."""
+    def spelling(self, token_id: int) -> str:
+        """How vocabulary files of this kind write the token of an id.
+
+        Raises
+        ------
+        UnknownTokenError
+        """
 
     @abstractmethod
     def id_of(self, token: str | bytes) -> int:

@@ -14,6 +14,7 @@ from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.normalized import NormalizedText, normalize_segments
 from numba_nlp._encoders.regex_cut import cut_segments
 from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen
+from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import byte_bpe
 from numba_nlp._stages.normalizer import Normalizer
 from numba_nlp.errors import STATUS_UNKNOWN_ID
@@ -58,9 +59,10 @@ class ByteBpeEncoder(CachedEncoder):
             self._trim = TRIM_KEEP_FIRST if metadata.get("trim_keeps_prefix_space", False) else TRIM_ALL
         flags = np.array([metadata["whole_pieces"], self.ordered, metadata["unique_products"]], np.int64)
         arrays = {name: vocabulary[name] for name in ByteBpeTables._fields[:-1]}
-        arrays["class_index"] = _for_any_bytes(arrays["class_index"])
+        arrays["class_index"] = for_any_bytes(arrays["class_index"])
         tables = ByteBpeTables(**arrays, flags=frozen(flags))
         pattern: str = metadata["pattern"]
+        self._pattern_name, self._pattern_regex = pattern, metadata["pattern_regex"]
         self._splitter: Callable[[str], NDArray[np.int64]] | None = None
         if pattern == "regex":
             from numba_nlp.regex_split import RegexSplitter
@@ -101,6 +103,8 @@ class ByteBpeEncoder(CachedEncoder):
 
     def describe(self) -> dict[str, Any]:
         return {
+            "pattern": self._pattern_name,
+            "pattern_regex": self._pattern_regex,
             "scanner": "hand-written kernel" if self._splitter is None else "regex library (exact, slower)",
             "merging": "linear-time lists" if self.ordered else "heap (the merge list is not ordered)",
             **super().describe(),
@@ -221,15 +225,6 @@ def _check_spans(status: int, row: int) -> None:
     if status < 0:
         problem = "an unknown id" if status == STATUS_UNKNOWN_ID else "ids that do not tile the text"
         raise RuntimeError(f"spans of row {row}: {problem}; please report this with the text")
-
-
-def _for_any_bytes(class_index: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """The class index with an entry for whatever four bytes can be taken for a character.
-
-    Text is checked once; if somebody writes other bytes into its buffer afterwards, the ids are wrong, but no kernel
-    looks outside a table.
-    """
-    return frozen(np.concatenate((class_index, np.repeat(class_index[-1:], (1 << 14) - class_index.size))))
 
 
 def _merges_are_ordered(vocabulary: Vocabulary) -> bool:

@@ -6,7 +6,7 @@ from functools import cache
 
 from numba_nlp._fastcall.control import Family
 
-__all__ = ["byte_bpe", "make_all"]
+__all__ = ["byte_bpe", "make_all", "wordpiece"]
 
 
 @cache
@@ -18,9 +18,20 @@ def byte_bpe() -> Family:
     return Family("byte_bpe", ByteBpeTables, Scratch, encode_unseen, FILLS)
 
 
+@cache
+def wordpiece() -> Family:
+    """WordPiece."""
+    from numba_nlp.kernels.segment.window_words import fill_chunks
+    from numba_nlp.kernels.segment.wordpiece import encode_unseen
+    from numba_nlp.kernels.segment.wordpiece_memory import WordPieceScratch, WordPieceTables
+
+    return Family("wordpiece", WordPieceTables, WordPieceScratch, encode_unseen, {"words": fill_chunks})
+
+
 def make_all() -> None:
     """Make the C functions of all families known to :func:`numba_nlp.warmup`; they compile when first used."""
     from numba_nlp import _fastcall
 
     if _fastcall.AVAILABLE:
         byte_bpe()
+        wordpiece()

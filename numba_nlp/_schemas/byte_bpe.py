@@ -14,6 +14,7 @@ from numba_nlp._schemas.fields import (
     Arrays,
     MetadataField,
     Schema,
+    check_special_tokens,
     check_table_size,
     fail,
 )
@@ -51,19 +52,7 @@ def _check_byte_bpe(file: str, arrays: Arrays, metadata: Mapping[str, Any], size
                 "since metadata `unique_products` is true",
             )
 
-    content = arrays["special_bytes"].tobytes()
-    bounds = arrays["special_offsets"].tolist()
-    previous = b""
-    for i in range(len(bounds) - 1):
-        token = content[bounds[i] : bounds[i + 1]]
-        # The first comparison also refuses an empty token, which would match everywhere without advancing.
-        if token <= previous:
-            fail(
-                file,
-                f"array `special_bytes` holds {token!r} at index {i} after {previous!r}, expected distinct non-empty "
-                "contents in ascending order",
-            )
-        previous = token
+    check_special_tokens(file, arrays)
 
 
 def _check_merges(file: str, table: NDArray[Any], pairs: NDArray[Any], n_symbols: int) -> None:

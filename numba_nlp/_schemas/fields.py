@@ -22,6 +22,7 @@ __all__ = [
     "MetadataField",
     "Schema",
     "check_metadata_field",
+    "check_special_tokens",
     "check_structure",
     "check_table_size",
     "fail",
@@ -220,6 +221,23 @@ def _check_offsets(file: str, name: str, offsets: NDArray[Any], target: str, end
         fail(file, f"array `{name}` decreases from {int(offsets[at - 1])} to {int(offsets[at])} at index {at}")
     if offsets[-1] != end:
         fail(file, f"array `{name}` ends at {int(offsets[-1])}, expected {end}, the length of `{target}`")
+
+
+def check_special_tokens(file: str, arrays: Arrays) -> None:
+    """Check that added tokens are distinct, not empty, and sorted."""
+    content = arrays["special_bytes"].tobytes()
+    bounds = arrays["special_offsets"].tolist()
+    previous = b""
+    for i in range(len(bounds) - 1):
+        token = content[bounds[i] : bounds[i + 1]]
+        # The first comparison also refuses an empty token, which would match everywhere without advancing.
+        if token <= previous:
+            fail(
+                file,
+                f"array `special_bytes` holds {token!r} at index {i} after {previous!r}, expected distinct non-empty "
+                "contents in ascending order",
+            )
+        previous = token
 
 
 def check_table_size(file: str, name: str, size: int) -> None:

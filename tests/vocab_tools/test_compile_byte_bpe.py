@@ -357,7 +357,7 @@ def test_special_policy_of_each_format(tmp_path):
             "it looks like a sentencepiece model, which is not supported",
         ),
         ("tokenizer.model.v3", b"\x0a\x0e", UnsupportedFeatureError, "it looks like a sentencepiece model"),
-        ("vocab.txt", b"[PAD]\n[UNK]\n", UnsupportedFeatureError, r"BERT's vocab\.txt"),
+        ("words.txt", b"a\nb\n", UnsupportedFeatureError, r"neither has a line \[UNK\] near its beginning nor a name"),
         ("merges.txt", b"#version: 0.2\nt h\n", UnsupportedFeatureError, r"a merges\.txt without its vocab\.json"),
         ("x.safetensors", b"\x00\x01", UnsupportedFeatureError, "a compiled vocabulary"),
         (

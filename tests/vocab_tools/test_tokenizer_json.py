@@ -139,7 +139,7 @@ def test_merges_are_checked_against_the_vocabulary(tmp_path):
         ({"padding": {"length": 8}}, 'padding = {"length": 8}: '),
         ({"version": "2.0"}, 'version = "2.0": '),
         ({"novel_stage": None}, "novel_stage = null: this field is not known"),
-        ({"model": {"type": "WordPiece", "vocab": {}}}, 'model.type = "WordPiece": '),
+        ({"model": {"type": "WordLevel", "vocab": {}}}, 'model.type = "WordLevel": '),
         ({"added_tokens": [{**added("<s>", 256), "novel": 1}]}, "added_tokens[0].novel = 1: "),
     ],
 )

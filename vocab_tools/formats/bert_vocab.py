@@ -92,9 +92,10 @@ class WordPieceDescription:
 def read(
     path: str | Path,
     *,
-    lowercase: bool = True,
-    handle_chinese_chars: bool = True,
+    do_lower_case: bool = True,
+    tokenize_chinese_chars: bool = True,
     strip_accents: bool | None = None,
+    max_input_chars_per_word: int = 100,
     unk_token: str = "[UNK]",  # noqa: S107  no password
     sep_token: str = "[SEP]",  # noqa: S107  no password
     pad_token: str = "[PAD]",  # noqa: S107  no password
@@ -107,10 +108,12 @@ def read(
     Parameters
     ----------
     path : str or Path
-    lowercase, handle_chinese_chars : bool
-        ``do_lower_case`` and ``tokenize_chinese_chars`` of transformers.
+    do_lower_case, tokenize_chinese_chars : bool
+        As of transformers: a vocabulary of lower case needs the first, one with case must not have it.
     strip_accents : bool, optional
         None strips them together with lower-casing.
+    max_input_chars_per_word : int
+        Longer words are unknown; transformers always takes 100.
     unk_token, sep_token, pad_token, cls_token, mask_token : str
         The special tokens. Those that the file lacks get the next ids, in this order.
     name : str, optional
@@ -123,8 +126,12 @@ def read(
     Raises
     ------
     SourceFormatError
-        The file breaks its format, has no token for unknown words, or has too many lines.
+        The file breaks its format, has no token for unknown words, has too many lines, or an option has no sense.
     """
+    if type(max_input_chars_per_word) is not int or max_input_chars_per_word < 0:
+        raise SourceFormatError(
+            f"max_input_chars_per_word must be a whole number of at least 0, got {max_input_chars_per_word!r}"
+        )
     path = Path(path)
     text, digest = read_text(path)
     lines = text.split("\n")
@@ -170,8 +177,9 @@ def read(
         kinds=kinds,
         unknown=ids[unk_token],
         added_tokens=tuple(added.values()),
-        handle_chinese_chars=handle_chinese_chars,
+        max_input_chars_per_word=max_input_chars_per_word,
+        handle_chinese_chars=tokenize_chinese_chars,
         strip_accents=strip_accents,
-        lowercase=lowercase,
+        lowercase=do_lower_case,
         template_single=(added[cls_token].id, TEXT_PLACE, added[sep_token].id),
     )
