@@ -31,6 +31,7 @@ from numba_nlp.kernels.segment.spans import (
     fill_spans,
     piece_shapes,
 )
+from numba_nlp.kernels.segment.word_numbers import NUMBER_WORDS
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["ByteBpeEncoder"]
@@ -47,6 +48,7 @@ class ByteBpeEncoder(CachedEncoder):
 
     #: The lists of the merge kernels hold three 32-bit entries a byte.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
+    knows_words: ClassVar[bool] = True
 
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
         metadata = vocabulary.metadata
@@ -225,6 +227,33 @@ def _check_spans(status: int, row: int) -> None:
     if status < 0:
         problem = "an unknown id" if status == STATUS_UNKNOWN_ID else "ids that do not tile the text"
         raise RuntimeError(f"spans of row {row}: {problem}; please report this with the text")
+
+    def word_numbers(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+    ) -> NDArray[np.int32]:
+        fixed, first_of_row = NO_IDS, NO_PLACES
+        if segments is not None:
+            starts, ends, fixed, first_of_row = segments
+        if self._add_prefix_space:
+            data, starts, ends = _with_prefix_spaces(data, starts, ends, fixed)
+        if self._splitter is not None:
+            rows = None if segments is None else first_of_row
+            starts, ends, fixed, first_piece = cut_segments(self._splitter, data, starts, ends, fixed, rows)
+            first_of_row = frozen(first_piece if segments is None else first_piece[first_of_row])
+        words = np.empty(ids.size, np.int32)
+        status = NUMBER_WORDS[self._pattern](
+            self.tables.class_index, self.tables.class_blocks, self._piece_offsets, data, starts, ends, fixed,
+            first_of_row, ids, offsets, words,
+        )  # fmt: skip
+        if status < 0:
+            raise RuntimeError("word ids: ids that do not tile the text; please report this with the text")
+        return words
 
 
 def _merges_are_ordered(vocabulary: Vocabulary) -> bool:

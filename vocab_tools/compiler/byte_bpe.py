@@ -143,6 +143,7 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
         "unique_products": merges.unique_products,
         "special_policy": description.special_policy,
         **normalizing,
+        **({} if description.inputs is None else description.inputs.metadata()),
     }
     return arrays, metadata
 

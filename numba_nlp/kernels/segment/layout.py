@@ -87,9 +87,7 @@ def lay_values(
 
 
 @kernel
-def lay_marks(
-    template, entries, first_starts, first_ends, second_starts, second_ends, pad, pad_left, out_offsets, out
-):
+def lay_marks(template, entries, first_starts, first_ends, second_starts, second_ends, pad, pad_left, out_offsets, out):
     """Lay out what all ids of a text have in common: types, masks, which of the texts it is.
 
     Parameters

@@ -9,19 +9,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from numba_nlp._jit import kernel
+from numba_nlp._jit import inlined, kernel
 from numba_nlp.errors import STATUS_NOT_TILING
-from numba_nlp.kernels.segment.scan import next_end
+from numba_nlp.kernels.segment.cached_rows import specialise
+from numba_nlp.kernels.segment.scan import (
+    next_end_cl100k,
+    next_end_gpt2,
+    next_end_llama3,
+    next_end_o200k,
+    next_end_qwen2,
+    next_end_tekken,
+)
+from numba_nlp.kernels.segment.scan_deepseek import next_end_deepseek_v3
 
-__all__ = ["WHOLE", "number_words"]
-
-#: In the place of a pattern: each stretch of text is one word.
-WHOLE = -1
+__all__ = ["NUMBER_WORDS", "number_words"]
 
 
-@kernel
+@inlined
+def _text_end(class_index, class_blocks, data, position, stop):
+    """Each stretch of text is one word."""
+    return stop
+
+
 def number_words(
-    pattern,
     class_index,
     class_blocks,
     piece_offsets,
@@ -38,8 +48,6 @@ def number_words(
 
     Parameters
     ----------
-    pattern : int64
-        Code of :mod:`numba_nlp.kernels.segment.patterns`, or ``WHOLE``.
     class_index, class_blocks : uint16[0x110000 >> 7], uint8[blocks * 128]
     piece_offsets : int64[V + 1]
         ``piece_offsets[id + 1] - piece_offsets[id]`` is the number of bytes of a piece.
@@ -81,10 +89,9 @@ def number_words(
             reached = position
             stop = ends[segment]
             while position < stop:
-                if pattern == WHOLE:
-                    position = stop
-                else:
-                    position = np.int64(next_end(pattern, class_index, class_blocks, data, position, stop))
+                position = np.int64(
+                    next_end(class_index, class_blocks, data, position, stop)  # noqa: F821  bound by `specialise`
+                )
                 while reached < position:
                     if token >= last:
                         return np.int64(STATUS_NOT_TILING)
@@ -96,3 +103,20 @@ def number_words(
         if token != last:
             return np.int64(STATUS_NOT_TILING)
     return np.int64(ids.size)
+
+
+_SCANS = {
+    "gpt2": next_end_gpt2,
+    "cl100k": next_end_cl100k,
+    "o200k": next_end_o200k,
+    "llama3": next_end_llama3,
+    "qwen2": next_end_qwen2,
+    "tekken": next_end_tekken,
+    "deepseek_v3": next_end_deepseek_v3,
+    "whole": _text_end,
+}
+#: :func:`number_words` compiled for each pattern, by name; ``"whole"``: each stretch of text is one word.
+NUMBER_WORDS = {
+    pattern: kernel(specialise(number_words, f"number_words_{pattern}", next_end=scan))
+    for pattern, scan in _SCANS.items()
+}

@@ -42,9 +42,7 @@ def lay_values(
     return _lay(template, entries, first, second, pad, pad_left, out_offsets, out)
 
 
-def lay_marks(
-    template, entries, first_starts, first_ends, second_starts, second_ends, pad, pad_left, out_offsets, out
-):
+def lay_marks(template, entries, first_starts, first_ends, second_starts, second_ends, pad, pad_left, out_offsets, out):
     """Lay out what all ids of a text have in common; returns the number of inputs."""
 
     def first(i):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from numba_nlp.errors import STATUS_NOT_TILING
-from numba_nlp.reference.segment.scan import next_end
+from functools import partial
 
-WHOLE = -1
+from numba_nlp.errors import STATUS_NOT_TILING
+from numba_nlp.kernels.segment.patterns import PATTERN_CODES
+from numba_nlp.reference.segment.scan import next_end
 
 
 def _word_lengths(pattern, class_index, class_blocks, data, start, stop):
     lengths = []
     while start < stop:
-        end = stop if pattern == WHOLE else next_end(pattern, class_index, class_blocks, data, start, stop)
+        end = stop
+        if pattern != "whole":
+            end = next_end(PATTERN_CODES[pattern], class_index, class_blocks, data, start, stop)
         lengths.append(end - start)
         start = end
     return lengths
@@ -59,3 +62,6 @@ def number_words(
             return STATUS_NOT_TILING
         words[id_offsets[row] : id_offsets[row + 1]] = numbers
     return len(ids)
+
+
+NUMBER_WORDS = {pattern: partial(number_words, pattern) for pattern in (*PATTERN_CODES, "whole")}
