@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import vocab_tools
 from numba_nlp.vocabulary import Vocabulary
-from tests.vocab_tools.sources import added, tokenizer_file, vocabulary, write_gpt2, write_json, write_ranks
+from tests.vocab_tools.sources import PADDING, added, tokenizer_file, vocabulary, write_gpt2, write_json, write_ranks
 from vocab_tools.commands import app
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -58,7 +58,7 @@ def test_compile_passes_every_option_on(tmp_path):
     pair = write_gpt2(tmp_path, vocabulary("th"), "t h\n")
     assert run("compile", *pair, "-o", output, "--family", "gpt2").exit_code == 0
     assert Vocabulary.load(output) == vocab_tools.compile(pair, family="gpt2")
-    source = write_json(tmp_path / "toy.json", tokenizer_file(padding={}, truncation={}))
+    source = write_json(tmp_path / "toy.json", tokenizer_file(padding=PADDING, truncation={}))
     assert run("compile", source, "-o", output, "--ignore", "padding", "--ignore", "truncation").exit_code == 0
 
 
