@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from numba_nlp._input_plan import Padding, Truncation
+from numba_nlp._input_plan import NO_LIMIT, Padding, Truncation
 from numba_nlp._input_settings import Template
 from numba_nlp.kernels.segment.layout import lay_marks, lay_values
 from numba_nlp.kernels.segment.truncate import ONLY_FIRST, count_windows, keep_lengths, list_windows
@@ -90,6 +90,8 @@ class Layout:
 def cut_texts(first: Texts, second: Texts, template: Template, truncated: Truncation, all_windows: bool) -> Windows:
     """Cut the texts."""
     n = first.offsets.size - 1
+    if truncated.room == NO_LIMIT:
+        return _whole_texts(first, second)
     kept_first, kept_second = np.empty(n, np.int64), np.empty(n, np.int64)
     done = keep_lengths(
         first.offsets, second.offsets, truncated.room, truncated.strategy, kept_first, kept_second
@@ -117,6 +119,16 @@ def cut_texts(first: Texts, second: Texts, template: Template, truncated: Trunca
         windows.second_ends,
     )  # fmt: skip
     return windows
+
+
+def _whole_texts(first: Texts, second: Texts) -> Windows:
+    """One input for each row, with all of its ids."""
+    n = first.offsets.size - 1
+    nothing = np.zeros(n, np.int64)
+    rows = np.arange(n)
+    if second is NO_TEXTS:
+        return Windows(rows, first.offsets[:-1], first.offsets[1:], nothing, nothing)
+    return Windows(rows, first.offsets[:-1], first.offsets[1:], second.offsets[:-1], second.offsets[1:])
 
 
 def width_of(lengths: NDArray[np.int64], padded: Padding | None, as_matrix: bool) -> int | None:

@@ -9,12 +9,38 @@ Twin: ``numba_nlp.reference.segment.layout``.
 
 from __future__ import annotations
 
-from numba_nlp._jit import kernel
+import numpy as np
+
+from numba_nlp._jit import inlined, kernel
 
 __all__ = ["FIRST_TEXT", "SECOND_TEXT", "lay_marks", "lay_values"]
 
 FIRST_TEXT = -1
 SECOND_TEXT = -2
+
+
+@inlined
+def _fixed_parts(template):
+    """Parts that are no text."""
+    n = np.int64(0)
+    for part in range(template.size):
+        if template[part] >= 0:
+            n += 1
+    return n
+
+
+@inlined
+def _fill(out, start, n, value):
+    """Write one value ``n`` times."""
+    for k in range(n):
+        out[np.uint64(start + k)] = value
+
+
+@inlined
+def _copy(values, source, n, out, start):
+    """Copy ``n`` values."""
+    for k in range(n):
+        out[np.uint64(start + k)] = values[np.uint64(source + k)]
 
 
 @kernel
@@ -56,33 +82,27 @@ def lay_values(
     int64
         Number of inputs.
     """
-    n_fixed = template.size
-    for part in range(template.size):
-        if template[part] < 0:
-            n_fixed -= 1
+    n_fixed = _fixed_parts(template)
     for i in range(out_offsets.size - 1):
+        n_first = first_ends[i] - first_starts[i]
+        n_second = second_ends[i] - second_starts[i]
         place = out_offsets[i]
-        stop = out_offsets[i + 1]
+        n_pad = out_offsets[i + 1] - place - n_fixed - n_first - n_second
         if pad_left:
-            n = n_fixed + (first_ends[i] - first_starts[i]) + (second_ends[i] - second_starts[i])
-            while place < stop - n:
-                out[place] = pad
-                place += 1
+            _fill(out, place, n_pad, pad)
+            place += n_pad
         for part in range(template.size):
             if template[part] == FIRST_TEXT:
-                for source in range(first_starts[i], first_ends[i]):
-                    out[place] = first_values[source]
-                    place += 1
+                _copy(first_values, first_starts[i], n_first, out, place)
+                place += n_first
             elif template[part] == SECOND_TEXT:
-                for source in range(second_starts[i], second_ends[i]):
-                    out[place] = second_values[source]
-                    place += 1
+                _copy(second_values, second_starts[i], n_second, out, place)
+                place += n_second
             else:
                 out[place] = entries[part]
                 place += 1
-        while place < stop:
-            out[place] = pad
-            place += 1
+        if not pad_left:
+            _fill(out, place, n_pad, pad)
     return out_offsets.size - 1
 
 
@@ -108,29 +128,25 @@ def lay_marks(template, entries, first_starts, first_ends, second_starts, second
     int64
         Number of inputs.
     """
-    n_fixed = template.size
-    for part in range(template.size):
-        if template[part] < 0:
-            n_fixed -= 1
+    n_fixed = _fixed_parts(template)
     for i in range(out_offsets.size - 1):
-        place = out_offsets[i]
-        stop = out_offsets[i + 1]
         n_first = first_ends[i] - first_starts[i]
         n_second = second_ends[i] - second_starts[i]
+        place = out_offsets[i]
+        n_pad = out_offsets[i + 1] - place - n_fixed - n_first - n_second
         if pad_left:
-            while place < stop - n_fixed - n_first - n_second:
-                out[place] = pad
-                place += 1
+            _fill(out, place, n_pad, pad)
+            place += n_pad
         for part in range(template.size):
-            count = 1
             if template[part] == FIRST_TEXT:
-                count = n_first
+                _fill(out, place, n_first, entries[part])
+                place += n_first
             elif template[part] == SECOND_TEXT:
-                count = n_second
-            for _ in range(count):
+                _fill(out, place, n_second, entries[part])
+                place += n_second
+            else:
                 out[place] = entries[part]
                 place += 1
-        while place < stop:
-            out[place] = pad
-            place += 1
+        if not pad_left:
+            _fill(out, place, n_pad, pad)
     return out_offsets.size - 1
