@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tokenizers import AddedToken, decoders, pre_tokenizers, processors
+from tokenizers import AddedToken, decoders, normalizers, pre_tokenizers, processors
 
 import numba_nlp as nlp
 from tests.made_tokenizers import END, gpt2
@@ -26,6 +26,7 @@ POST_PROCESSORS = {
     "turned_template": processors.TemplateProcessing(
         single="$A:5 </s>:3", pair="$B:4 </s>:5 $A:6 <s>:7", special_tokens=_NAMED
     ),
+    "normalized": processors.RobertaProcessing(("</s>", 1), ("<s>", 0), trim_offsets=True, add_prefix_space=True),
     "byte_level": processors.ByteLevel(trim_offsets=False),
     "sequence": processors.Sequence(
         [
@@ -52,8 +53,10 @@ def of_kind(kind: str) -> Pair:
         ours, backend = gpt2()
         return Pair(ours, PreTrainedTokenizerFast(tokenizer_object=backend, pad_token=END))
     backend = train(350, special_tokens=list(_TOKENS))
-    backend.add_special_tokens([AddedToken("<mask>", lstrip=True)])
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.add_special_tokens([AddedToken("<mask>", lstrip=True, normalized=False)])
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=kind == "normalized")
+    if kind == "normalized":
+        backend.normalizer = normalizers.Sequence([normalizers.NFKD(), normalizers.Lowercase()])
     backend.decoder = decoders.ByteLevel()
     backend.post_processor = POST_PROCESSORS[kind]
     with tempfile.TemporaryDirectory() as folder:

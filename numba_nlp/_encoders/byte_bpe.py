@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,17 @@ from numba_nlp.kernels.segment.word_numbers import NUMBER_WORDS
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["ByteBpeEncoder"]
+
+
+class _Source(NamedTuple):
+    """Stretches of text, and given ids, as the row encoder takes them."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    fixed: NDArray[np.int32]
+    first_of_row: NDArray[np.int64] | None
+    normalized: NormalizedText | None
 
 
 class ByteBpeEncoder(CachedEncoder):
@@ -121,30 +132,14 @@ class ByteBpeEncoder(CachedEncoder):
         unit: str | None,
         num_threads: int,
     ) -> Encoded:
-        first_of_row = None if segments is None else segments.first_of_row
-        source, source_starts, source_ends, fixed = data, starts, ends, NO_IDS
-        if segments is not None:
-            source_starts, source_ends, fixed = segments.starts, segments.ends, segments.fixed
-        normalized: NormalizedText | None = None
-        if self._normalizer is not None and not self._normalizer.stays(data, starts, ends):
-            normalized = normalize_segments(
-                self._normalizer, data, starts, ends, segments, unit is not None, num_threads
-            )
-            source, source_starts, source_ends = normalized.data, normalized.starts, normalized.ends
-        if self._add_prefix_space:
-            source, source_starts, source_ends = _with_prefix_spaces(source, source_starts, source_ends, fixed)
-        if self._splitter is not None:
-            source_starts, source_ends, fixed, first_piece = cut_segments(
-                self._splitter, source, source_starts, source_ends, fixed, first_of_row
-            )
-            first_of_row = first_piece if first_of_row is None else first_piece[first_of_row]
+        source = self._source(data, starts, ends, segments, unit is not None, num_threads)
 
         def spans_of_rows(
             first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]
         ) -> None:
-            if normalized is not None:
+            if source.normalized is not None:
                 self._fill_normalized_spans(
-                    data, starts, ends, segments, normalized, first, last, ids, offsets, unit, *spans
+                    data, starts, ends, segments, source.normalized, first, last, ids, offsets, unit, *spans
                 )
                 return
             self._fill_spans(
@@ -152,15 +147,60 @@ class ByteBpeEncoder(CachedEncoder):
             )
 
         return self.encode_segments(
-            source,
-            source_starts,
-            source_ends,
-            fixed,
-            first_of_row,
+            source.data,
+            source.starts,
+            source.ends,
+            source.fixed,
+            source.first_of_row,
             ends - starts,
             num_threads,
             None if unit is None else spans_of_rows,
         )
+
+    def word_numbers(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+    ) -> NDArray[np.int32]:
+        source = self._source(data, starts, ends, segments, False, 1)
+        first_of_row = NO_PLACES if source.first_of_row is None else frozen(source.first_of_row)
+        words = np.empty(ids.size, np.int32)
+        status = NUMBER_WORDS[self._pattern](
+            self.tables.class_index, self.tables.class_blocks, self._piece_offsets, source.data, source.starts,
+            source.ends, source.fixed, first_of_row, ids, offsets, words,
+        )  # fmt: skip
+        if status < 0:
+            raise RuntimeError("word ids: ids that do not tile the text; please report this with the text")
+        return words
+
+    def _source(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        aligned: bool,
+        num_threads: int,
+    ) -> _Source:
+        """The text as the row encoder takes it: normalized, with prefix spaces, cut by a regular expression."""
+        first_of_row = None if segments is None else segments.first_of_row
+        fixed = NO_IDS if segments is None else segments.fixed
+        normalized: NormalizedText | None = None
+        if self._normalizer is not None and not self._normalizer.stays(data, starts, ends):
+            normalized = normalize_segments(self._normalizer, data, starts, ends, segments, aligned, num_threads)
+            data, starts, ends = normalized.data, normalized.starts, normalized.ends
+        elif segments is not None:
+            starts, ends = segments.starts, segments.ends
+        if self._add_prefix_space:
+            data, starts, ends = _with_prefix_spaces(data, starts, ends, fixed)
+        if self._splitter is not None:
+            starts, ends, fixed, first_piece = cut_segments(self._splitter, data, starts, ends, fixed, first_of_row)
+            first_of_row = first_piece if first_of_row is None else first_piece[first_of_row]
+        return _Source(data, starts, ends, fixed, first_of_row, normalized)
 
     def _fill_spans(
         self,
@@ -227,33 +267,6 @@ def _check_spans(status: int, row: int) -> None:
     if status < 0:
         problem = "an unknown id" if status == STATUS_UNKNOWN_ID else "ids that do not tile the text"
         raise RuntimeError(f"spans of row {row}: {problem}; please report this with the text")
-
-    def word_numbers(
-        self,
-        data: NDArray[np.uint8],
-        starts: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        segments: Segments | None,
-        ids: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-    ) -> NDArray[np.int32]:
-        fixed, first_of_row = NO_IDS, NO_PLACES
-        if segments is not None:
-            starts, ends, fixed, first_of_row = segments
-        if self._add_prefix_space:
-            data, starts, ends = _with_prefix_spaces(data, starts, ends, fixed)
-        if self._splitter is not None:
-            rows = None if segments is None else first_of_row
-            starts, ends, fixed, first_piece = cut_segments(self._splitter, data, starts, ends, fixed, rows)
-            first_of_row = frozen(first_piece if segments is None else first_piece[first_of_row])
-        words = np.empty(ids.size, np.int32)
-        status = NUMBER_WORDS[self._pattern](
-            self.tables.class_index, self.tables.class_blocks, self._piece_offsets, data, starts, ends, fixed,
-            first_of_row, ids, offsets, words,
-        )  # fmt: skip
-        if status < 0:
-            raise RuntimeError("word ids: ids that do not tile the text; please report this with the text")
-        return words
 
 
 def _merges_are_ordered(vocabulary: Vocabulary) -> bool:
