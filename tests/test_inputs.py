@@ -12,7 +12,7 @@ import pytest
 
 import numba_nlp as nlp
 from numba_nlp.errors import InvalidTextError, MissingRowError, SpecialTokenError
-from tests.input_cases import of_kind
+from tests.input_cases import POST_PROCESSORS, of_kind
 from tests.made_tokenizers import END, gpt2, gpt2_that, regex_cut
 from tests.toy_vocabulary import toy_arrays, toy_metadata, toy_vocabulary
 
@@ -119,6 +119,20 @@ def test_special_tokens_in_the_text() -> None:
     assert END not in gpt2().ours.decode(gpt2().ours(text, special="plain").input_ids[:2])
     with pytest.raises(SpecialTokenError, match="row 1"):
         gpt2_that("raise")(["a", text])
+
+
+@pytest.mark.parametrize("kind", sorted(POST_PROCESSORS))
+@pytest.mark.parametrize("pair", [None, ["other", ""]])
+def test_every_entry_has_a_value_for_each_id(kind: str, pair: list[str] | None) -> None:
+    """Systems of this kind gave segment ids and masks that were one short, or one long, for some templates."""
+    inputs = of_kind(kind).ours(
+        ["the", "the other"], pair, return_token_type_ids=True, return_special_tokens_mask=True, return_word_ids=True,
+        return_sequence_ids=True, return_offsets_mapping=True,
+    )  # fmt: skip
+    lengths = inputs.input_ids.row_lengths.tolist()
+    for name, value in inputs.items():
+        assert value.row_lengths.tolist() == lengths if isinstance(value, nlp.Ragged) else value.size == sum(lengths)
+        assert not isinstance(value, nlp.Ragged) or value.values.size == sum(lengths), name
 
 
 # --- the mapping -----------------------------------------------------------------------------------------------------
