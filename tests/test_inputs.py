@@ -179,7 +179,7 @@ def test_tensors(bert: nlp.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"padding": "longst"}, "`padding` must be True, False, 'longest', 'max_length' or 'do_not_pad', got 'longst'"),
+        ({"padding": "widest"}, "`padding` must be True, False, 'longest', 'max_length' or 'do_not_pad', got 'widest'"),
         ({"padding": "max_length"}, "padding='max_length' needs `max_length`"),
         ({"truncation": "first"}, "`truncation` must be .*'only_first', 'only_second', got 'first'"),
         ({"truncation": "only_second", "max_length": 9}, "there are no second texts; pass `text_pair`"),
