@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("transformers", reason="needs transformers 5, which needs Python 3.11")
+import numba_nlp as nlp
 from tests.input_cases import POST_PROCESSORS, of_kind, ours_of, reference_of
+from tests.shared_data import shared
 
 KINDS = (*POST_PROCESSORS, "gpt2")
 #: Errors of ours where transformers gives something that is no model input, see the tests by hand below.
@@ -98,6 +100,22 @@ def test_single_texts_are_those_of_transformers(kind: str, text: str, pair: str 
         ours[name] = [max(place, 0) for place in ours[name]]
     reference.pop("length")
     assert ours == reference
+
+
+@pytest.mark.parametrize("pairs", [None, ["over the dog", "foo bar baz qux", "z"]])
+@pytest.mark.parametrize("options", [{}, {"max_length": 8}, {"padding": "max_length"}])
+def test_inputs_of_bert(pairs: list[str] | None, options: dict[str, Any]) -> None:
+    """Types come without being asked for, in the order of transformers."""
+    from transformers import BertTokenizer
+
+    path = str(shared("vocab/bert/uncased_vocab.txt"))
+    texts = ["The quick brown fox jumps", "hello [MASK] of things", ""]
+    ours = nlp.load_tokenizer(path)(texts, pairs, **{"padding": True, "truncation": True, "max_length": 40, **options})
+    reference = BertTokenizer(vocab=path)(
+        texts, pairs, **{"padding": True, "truncation": True, "max_length": 40, **options}
+    )
+    assert {name: value.tolist() for name, value in ours.items()} == dict(reference)
+    assert list(ours) == list(reference)
 
 
 # --- what is not followed --------------------------------------------------------------------------------------------

@@ -24,7 +24,9 @@ from vocab_tools.formats.description import (
     TEXT_PLACE,
     AddedToken,
 )
+from vocab_tools.formats.model_inputs import InputSettings
 from vocab_tools.formats.reading import read_text
+from vocab_tools.formats.stages.post_processors import PAIR_PLACE, Template
 
 __all__ = ["WordPieceDescription", "read"]
 
@@ -67,6 +69,8 @@ class WordPieceDescription:
         What is done with special tokens written in the text.
     template_single : tuple of int
         Ids that make up one encoded text when special tokens are asked for, ``TEXT_PLACE`` for the text itself.
+    inputs : InputSettings or None
+        What the source says about model inputs.
     """
 
     name: str
@@ -87,6 +91,7 @@ class WordPieceDescription:
     cleanup: bool = True
     special_policy: str = "match"
     template_single: tuple[int, ...] = ()
+    inputs: InputSettings | None = None
 
 
 def read(
@@ -168,6 +173,13 @@ def read(
         added[content] = AddedToken(content, place)
     kinds = np.array([KIND_ABSENT if piece is None else KIND_NORMAL for piece in pieces], np.uint8)
     kinds[[token.id for token in added.values()]] = KIND_CONTROL
+    first, last = added[cls_token].id, added[sep_token].id
+    inputs = InputSettings(
+        Template((first, TEXT_PLACE, last), (0, 0, 0)),
+        Template((first, TEXT_PLACE, last, PAIR_PLACE, last), (0, 0, 0, 1, 1)),
+        pad_id=added[pad_token].id,
+        model_input_names=("input_ids", "token_type_ids", "attention_mask"),
+    )
     return WordPieceDescription(
         name=name or path.stem,
         source_format="vocab.txt",
@@ -181,5 +193,6 @@ def read(
         handle_chinese_chars=tokenize_chinese_chars,
         strip_accents=strip_accents,
         lowercase=do_lower_case,
-        template_single=(added[cls_token].id, TEXT_PLACE, added[sep_token].id),
+        template_single=inputs.template_single,
+        inputs=inputs,
     )

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from numba_nlp.errors import SourceFormatError
 from vocab_tools.formats.description import TEXT_PLACE, AddedToken
-from vocab_tools.formats.stages.post_processors import PAIR_PLACE, Template
+from vocab_tools.formats.stages.post_processors import PAIR_PLACE, PostProcessor, Template
+from vocab_tools.formats.stages.stage import Stage
 
-__all__ = ["InputSettings", "pad_among"]
+__all__ = ["InputSettings", "pad_among", "settings_of_file"]
 
 #: What padding tokens are called in files that do not say which of their tokens pads.
 _PAD_CONTENTS = ("[PAD]", "<pad>")
@@ -73,3 +75,28 @@ def pad_among(added_tokens: Iterable[AddedToken]) -> int | None:
     """Id of the special token that is written as padding tokens are, or None."""
     ids = {token.content: token.id for token in added_tokens if token.special}
     return next((ids[content] for content in _PAD_CONTENTS if content in ids), None)
+
+
+def settings_of_file(
+    post: PostProcessor, padding: Stage, added_tokens: Iterable[AddedToken], n_ids: int
+) -> InputSettings:
+    """What a ``tokenizer.json`` says: templates, and how to pad.
+
+    Padding is as the file says where it pads by itself, else with the token that is written as padding tokens are.
+
+    Raises
+    ------
+    SourceFormatError
+        An id that belongs to no piece, or a padding section of another form.
+    """
+    for number in (*post.single.ids, *post.pair.ids):
+        if number >= n_ids:
+            raise SourceFormatError(f"{padding.file}: post_processor: the id {number} belongs to no piece")
+    if padding.value is None:
+        return InputSettings(post.single, post.pair, pad_id=pad_among(added_tokens))
+    pad = padding.need("pad_id").expect(int, "an id")
+    kind = padding.need("pad_type_id").expect(int, "a type")
+    side = padding.need("direction").expect(str, "'Left' or 'Right'").lower()
+    if not 0 <= pad < n_ids or not 0 <= kind < 1 << 31 or side not in ("left", "right"):
+        raise SourceFormatError(f"{padding}: the id, the type or the direction of padding is none, got {padding.shown}")
+    return InputSettings(post.single, post.pair, pad_id=pad, pad_type_id=kind, padding_side=side)

@@ -10,10 +10,10 @@ from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from vocab_tools.formats import wordpiece_json
 from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.description import MAX_IDS, AddedToken, Description
-from vocab_tools.formats.model_inputs import InputSettings, pad_among
+from vocab_tools.formats.model_inputs import settings_of_file
 from vocab_tools.formats.piece_table import Place, check_ids, lay_out, merge_ids, quote
 from vocab_tools.formats.reading import parse_json, read_text
-from vocab_tools.formats.stages.post_processors import PostProcessor, read_post_processors
+from vocab_tools.formats.stages.post_processors import read_post_processors
 from vocab_tools.formats.tokenizer_stages import (
     Stage,
     read_decoder,
@@ -111,10 +111,7 @@ def read(
     if ignore_merges:
         _refuse_whole_single_words(added, vocab, model.below("ignore_merges"))
     table = lay_out(vocab, added, place, allow_gaps=allow_gaps, strict=False)
-    for number in (*post.single.ids, *post.pair.ids):
-        if number >= len(table.decoded):
-            raise SourceFormatError(f"{path}: post_processor: the id {number} belongs to no piece")
-    inputs = _input_settings(post, stage("padding"), added, len(table.decoded))
+    inputs = settings_of_file(post, stage("padding"), added, len(table.decoded))
     return Description(
         name=name,
         source_format="tokenizer.json",
@@ -136,18 +133,6 @@ def read(
         template_single=inputs.template_single,
         inputs=inputs,
     )
-
-
-def _input_settings(post: PostProcessor, padding: Stage, added: Sequence[AddedToken], n_ids: int) -> InputSettings:
-    """Templates, and how to pad: as the file says where it pads itself, else with the token written as one does."""
-    if padding.value is None:
-        return InputSettings(post.single, post.pair, pad_id=pad_among(added))
-    pad = padding.need("pad_id").expect(int, "an id")
-    kind = padding.need("pad_type_id").expect(int, "a type")
-    side = padding.need("direction").expect(str, "'Left' or 'Right'").lower()
-    if not 0 <= pad < n_ids or not 0 <= kind < 1 << 31 or side not in ("left", "right"):
-        raise SourceFormatError(f"{padding}: the id, the type or the direction of padding is none, got {padding.shown}")
-    return InputSettings(post.single, post.pair, pad_id=pad, pad_type_id=kind, padding_side=side)
 
 
 def _check_model_type(model: Stage) -> None:

@@ -7,10 +7,11 @@ import numpy as np
 from numba_nlp.errors import SourceFormatError
 from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.description import KIND_ABSENT, KIND_CONTROL, KIND_NORMAL, KIND_USER_DEFINED, AddedToken
+from vocab_tools.formats.model_inputs import settings_of_file
 from vocab_tools.formats.piece_table import Place, check_gaps, check_ids, quote
 from vocab_tools.formats.stages.decoders import WordPiece, read_decoders
 from vocab_tools.formats.stages.normalizers import BertNormalizer, read_normalizers
-from vocab_tools.formats.stages.post_processors import read_post_processors
+from vocab_tools.formats.stages.post_processors import PostProcessor, read_post_processors
 from vocab_tools.formats.stages.pre_tokenizers import BertPreTokenizer, read_pre_tokenizers
 from vocab_tools.formats.stages.stage import Stage
 
@@ -83,7 +84,7 @@ def read(
     normalizer = _read_normalizer(stage("normalizer"))
     _check_pre_tokenizer(stage("pre_tokenizer"))
     decoder = _read_decoder(stage("decoder"))
-    template = _read_template(stage("post_processor"))
+    post = _read_post_processor(stage("post_processor"))
     for number, token in enumerate(added):
         if token.normalized:
             stage("added_tokens").below(number).refuse(
@@ -100,9 +101,7 @@ def read(
     for token in added:
         kinds[token.id] = KIND_CONTROL if token.special else KIND_USER_DEFINED
     check_gaps(kinds, place, allow_gaps)
-    for number in template:
-        if number >= n_ids:
-            raise SourceFormatError(f"{root.file}: post_processor: the id {number} belongs to no piece")
+    inputs = settings_of_file(post, stage("padding"), added, n_ids)
     return WordPieceDescription(
         name=name,
         source_format="tokenizer.json",
@@ -121,7 +120,8 @@ def read(
         decoder_prefix=decoder.prefix,
         cleanup=decoder.cleanup,
         special_policy="match",
-        template_single=template,
+        template_single=inputs.template_single,
+        inputs=inputs,
     )
 
 
@@ -155,13 +155,8 @@ def _read_decoder(stage: Stage) -> WordPiece:
     return found[0]
 
 
-def _read_template(stage: Stage) -> tuple[int, ...]:
-    """Template of one text."""
+def _read_post_processor(stage: Stage) -> PostProcessor:
     post = read_post_processors(stage)
     if post.trim_offsets:
         stage.refuse("spans that are trimmed (trim_offsets) are not supported with WordPiece", "set it to false")
-    if not post.adds_tokens:
-        return ()
-    if any(post.single.type_ids):
-        stage.refuse("type ids other than 0 in the template of one text are not supported")
-    return post.single.ids if len(post.single.ids) > 1 else ()
+    return post
