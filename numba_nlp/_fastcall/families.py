@@ -6,7 +6,7 @@ from functools import cache
 
 from numba_nlp._fastcall.control import Family
 
-__all__ = ["byte_bpe", "make_all", "sentencepiece"]
+__all__ = ["byte_bpe", "make_all", "sentencepiece", "wordpiece"]
 
 
 @cache
@@ -29,6 +29,16 @@ def sentencepiece() -> Family:
     return Family("sentencepiece", SentencePieceTables, SentencePieceScratch, encode_unseen, FILLS, hooks)
 
 
+@cache
+def wordpiece() -> Family:
+    """WordPiece."""
+    from numba_nlp.kernels.segment.window_words import fill_chunks
+    from numba_nlp.kernels.segment.wordpiece import encode_unseen
+    from numba_nlp.kernels.segment.wordpiece_memory import WordPieceScratch, WordPieceTables
+
+    return Family("wordpiece", WordPieceTables, WordPieceScratch, encode_unseen, {"words": fill_chunks})
+
+
 def make_all() -> None:
     """Make the C functions of all families known to :func:`numba_nlp.warmup`; they compile when first used."""
     from numba_nlp import _fastcall
@@ -36,3 +46,4 @@ def make_all() -> None:
     if _fastcall.AVAILABLE:
         byte_bpe()
         sentencepiece()
+        wordpiece()
