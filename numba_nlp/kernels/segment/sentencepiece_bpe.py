@@ -389,7 +389,7 @@ def segment_from(tables, text, start, stop, prefix, scratch, ids, token_ends, ou
     int64
         Place after the last id, or a negative status as of :func:`segment_chunk`.
     """
-    starts, ends = scratch.starts, scratch.ends
+    starts, ends = scratch.cut_starts, scratch.cut_ends
     while start < stop:
         n, start = fill_spans_bridge(tables, text, start, stop, starts, ends, 0, BLOCK)
         for i in range(n):
