@@ -154,7 +154,9 @@ def emit_special(tables, text, symbol, start, stop, was_unknown, ids, token_ends
         number = np.int64(tables.symbol_ids[tables.unused_parts[2 * part]])
         end = start
         for _ in range(tables.unused_parts[2 * part + 1] - missing):
-            end += encoded_length(code_point_at(text, end))
+            # only parts that are not those of the symbol go on to its end
+            if end < stop:
+                end += encoded_length(code_point_at(text, end))
         missing = np.int64(0)
         if number == UNKNOWN:
             out = emit_unknown(tables, text, start, end, was_unknown, ids, token_ends, out)

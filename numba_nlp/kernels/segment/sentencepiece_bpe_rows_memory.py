@@ -11,6 +11,7 @@ from numba_nlp.kernels.segment import sentencepiece_bpe_memory
 from numba_nlp.kernels.segment.bpe_memory import key_masks
 from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import STRETCH
+from numba_nlp.kernels.tables.word_cache import SPARE_IDS
 
 __all__ = [
     "BRIDGED",
@@ -59,6 +60,7 @@ class SentencePieceBpeRowTables(NamedTuple):
     settings: NDArray[np.int64]  # [2]
     byte_traits: NDArray[np.uint8]  # [256]: as of fill_spaced
     white: NDArray[np.uint64]  # [2]: as of fill_bridged
+    piece_lengths: NDArray[np.int32]  # [V]: bytes of normalised text
     options: NDArray[np.int64]  # [2]: MODE, ID_GROWTH
 
 
@@ -86,6 +88,7 @@ class SentencePieceBpeRowScratch(NamedTuple):
     list_starts: NDArray[np.int64]  # [lists + 1]
     heap: NDArray[np.uint64]  # [3 * lists]
     text: NDArray[np.uint8]  # [text_room(capacity)]: normalised text
+    found: NDArray[np.int32]  # [text_room(capacity) + SPARE_IDS]: ids that are found again for spans
 
 
 def text_room(capacity: int) -> int:
@@ -116,4 +119,5 @@ def new_row_scratch(capacity: int = STRETCH) -> SentencePieceBpeRowScratch:
         firsts=np.zeros(1 + spans, np.int64),
         **inner._asdict(),
         text=np.zeros(text_room(capacity), np.uint8),
+        found=np.zeros(text_room(capacity) + SPARE_IDS, np.int32),
     )
