@@ -15,7 +15,7 @@ from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment import normalizer_tables
 from numba_nlp.kernels.segment.fill_bridged import white_masks
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import SentencePieceBpeTables
-from numba_nlp.kernels.segment.sentencepiece_bpe_rows import ENCODE_ROWS, fill_aligned_spans_bpe
+from numba_nlp.kernels.segment.sentencepiece_bpe_rows import ENCODE_ROWS
 from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import (
     BRIDGED,
     SPACED,
@@ -24,6 +24,7 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import (
     SentencePieceBpeRowTables,
     new_row_scratch,
 )
+from numba_nlp.kernels.segment.sentencepiece_bpe_spans import fill_aligned_spans_bpe
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["SentencePieceBpeEncoder"]

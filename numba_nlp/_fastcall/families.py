@@ -6,7 +6,7 @@ from functools import cache
 
 from numba_nlp._fastcall.control import Family
 
-__all__ = ["byte_bpe", "make_all", "sentencepiece"]
+__all__ = ["byte_bpe", "make_all", "sentencepiece", "sentencepiece_bpe"]
 
 
 @cache
@@ -29,6 +29,20 @@ def sentencepiece() -> Family:
     return Family("sentencepiece", SentencePieceTables, SentencePieceScratch, encode_unseen, FILLS, hooks)
 
 
+@cache
+def sentencepiece_bpe() -> Family:
+    """SentencePiece's BPE models."""
+    from numba_nlp.kernels.segment.sentencepiece_bpe_rows import FILLS, HOOKS, encode_unseen
+    from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import (
+        SentencePieceBpeRowScratch,
+        SentencePieceBpeRowTables,
+    )
+
+    return Family(
+        "sentencepiece_bpe", SentencePieceBpeRowTables, SentencePieceBpeRowScratch, encode_unseen, FILLS, HOOKS
+    )
+
+
 def make_all() -> None:
     """Make the C functions of all families known to :func:`numba_nlp.warmup`; they compile when first used."""
     from numba_nlp import _fastcall
@@ -36,3 +50,4 @@ def make_all() -> None:
     if _fastcall.AVAILABLE:
         byte_bpe()
         sentencepiece()
+        sentencepiece_bpe()
