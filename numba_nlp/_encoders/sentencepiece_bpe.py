@@ -70,7 +70,7 @@ class SentencePieceBpeEncoder(CachedEncoder):
             *bpe.values(),
             *normalizer,
             vocabulary["byte_traits"],
-            white_masks(bpe["bridge"], bpe["flags"]),
+            white_masks(bpe["bridge"], bpe["flags"], metadata["cuts_before_spaces"]),
             lengths,
             np.array([_MODES[pattern], self.ids_per_byte], np.int64),
         )

@@ -109,6 +109,7 @@ SENTENCEPIECE_BPE = dataclasses.replace(
     metadata=(
         *(field for field in SENTENCEPIECE.metadata if field.name != "pattern"),
         MetadataField("pattern", str, ("bridged", "spaced", "whole")),
+        MetadataField("cuts_before_spaces", bool),
     ),
     sizes={
         **SENTENCEPIECE.sizes,

@@ -118,10 +118,10 @@ def build_arrays(
         "special_policy": special_policy,
     }
     if model.model_type == "bpe":
-        merging, pattern = bpe_arrays(model, may_cut_before_spaces=facts.spaces.any())
+        merging, cutting = bpe_arrays(model, has_spaces=bool(facts.spaces.any()))
         arrays.update(merging)
-        metadata["pattern"] = pattern
-        if pattern == "bridged":
+        metadata.update(cutting)
+        if metadata["pattern"] == "bridged":
             # no character becomes more than its bytes, and a space comes before the text
             metadata["ids_per_byte"] = 2
     return arrays, metadata

@@ -17,22 +17,23 @@ from vocab_tools.formats.sentencepiece_model import KIND_UNUSED, SentencePieceMo
 __all__ = ["bpe_arrays"]
 
 
-def bpe_arrays(model: SentencePieceModel, *, may_cut_before_spaces: bool) -> tuple[dict[str, NDArray[Any]], str]:
+def bpe_arrays(model: SentencePieceModel, *, has_spaces: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Compile the pieces of a model.
 
     Parameters
     ----------
     model : SentencePieceModel
         Of type bpe.
-    may_cut_before_spaces : bool
+    has_spaces : bool
         Whether there are bytes that the normaliser makes a space whatever stands around them.
 
     Returns
     -------
     arrays : dict of str to ndarray
         The fields of ``SentencePieceBpeTables``.
-    pattern : {"bridged", "spaced", "whole"}
-        How raw text is cut (:mod:`numba_nlp.kernels.segment.sentencepiece_bpe_rows`).
+    metadata : dict
+        ``pattern``, how raw text is cut (:mod:`numba_nlp.kernels.segment.sentencepiece_bpe_rows`), and
+        ``cuts_before_spaces``, whether no piece reaches over the beginning of a word.
 
     Raises
     ------
@@ -48,14 +49,16 @@ def bpe_arrays(model: SentencePieceModel, *, may_cut_before_spaces: bool) -> tup
         escape_whitespaces=spec.escape_whitespaces,
         add_dummy_prefix=spec.add_dummy_prefix,
     )
-    if spec.whitespace_as_suffix or not spec.escape_whitespaces:
-        return arrays, "whole"
-    knows_space = _symbol(arrays, ESCAPED_SPACE) == _symbol(arrays, " ")
-    if spec.charsmap is None and not spec.remove_extra_whitespaces:
-        takes_prefix = not spec.add_dummy_prefix or arrays["flags"][PREFIX_SYMBOL] >= 0
-        return arrays, "bridged" if knows_space and takes_prefix else "whole"
-    cuts = spec.remove_extra_whitespaces and may_cut_before_spaces and _starts_at_spaces(model, arrays)
-    return arrays, "spaced" if cuts else "whole"
+    cuts = _starts_at_spaces(model, arrays)
+    pattern = "whole"
+    if spec.escape_whitespaces and not spec.whitespace_as_suffix:
+        if spec.charsmap is None and not spec.remove_extra_whitespaces:
+            knows_space = _symbol(arrays, ESCAPED_SPACE) == _symbol(arrays, " ")
+            if knows_space and (not spec.add_dummy_prefix or arrays["flags"][PREFIX_SYMBOL] >= 0):
+                pattern = "bridged"
+        elif spec.remove_extra_whitespaces and has_spaces and cuts:
+            pattern = "spaced"
+    return arrays, {"pattern": pattern, "cuts_before_spaces": cuts}
 
 
 def _symbol(arrays: dict[str, NDArray[Any]], character: str) -> int:

@@ -6,8 +6,8 @@ often. Here a chunk is white space and the word after it, found 64 bytes at a ti
 than ``LONGEST`` bytes follow each other without white space are byte pairs looked up: text that begins with ASCII is
 cut at the last place within that length, else at the first one.
 
-What counts as white space says ``white``, made by :func:`white_masks` from the table of byte pairs: spaces, and tabs
-and line ends, as far as text may be cut before each of them unless another one precedes.
+What counts as white space says ``white``, made by :func:`white_masks`: spaces, tabs and line feeds, as far as text may
+be cut before each of them unless another one precedes, or a U+2581, which is the same as a space.
 
 Twin: ``numba_nlp.reference.segment.fill_bridged``.
 """
@@ -36,13 +36,16 @@ __all__ = ["fill_bridged", "white_masks"]
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
+TWO = np.uint64(2)
 #: Longest chunk, in bytes, that is not cut any further: that of the cache's short keys.
 LONGEST = 15
-_SPACES = (0x20,)
-_CONTROLS = (0x09, 0x0A, 0x0D)
+#: U+2581.
+_MARK = (0xE2, 0x96, 0x81)
 
 
-def white_masks(bridge: NDArray[np.uint64], flags: NDArray[np.int64]) -> NDArray[np.uint64]:
+def white_masks(
+    bridge: NDArray[np.uint64], flags: NDArray[np.int64], cuts_before_spaces: bool
+) -> NDArray[np.uint64]:
     """What counts as white space.
 
     Parameters
@@ -50,22 +53,18 @@ def white_masks(bridge: NDArray[np.uint64], flags: NDArray[np.int64]) -> NDArray
     bridge : uint64[1024]
     flags : int64[N_FLAGS]
         As of :class:`numba_nlp.kernels.segment.sentencepiece_bpe_memory.SentencePieceBpeTables`.
+    cuts_before_spaces : bool
+        Whether U+2581 is a piece, and stands in no piece behind another character.
 
     Returns
     -------
     uint64[2]
-        All ones or zero: for spaces; for tabs and line ends.
+        All ones or zero: for spaces; for tabs and line feeds.
     """
     bits = np.unpackbits(bridge.astype("<u8").view(np.uint8), bitorder="little").reshape(256, 256)
-
-    def may_cut(kinds: tuple[int, ...]) -> bool:
-        others = np.setdiff1d(np.arange(256), kinds)
-        return not bits[np.ix_(others, kinds)].any()
-
-    # a line end may be unknown, and unknown characters stay together unless they become bytes
-    if flags[UNKNOWN_POLICY] == UNKNOWN_BYTES and may_cut(_SPACES + _CONTROLS):
-        return np.array([ALL_ONES, ALL_ONES], np.uint64)
-    return np.array([ALL_ONES if may_cut(_SPACES) else 0, 0], np.uint64)
+    # a line feed may be unknown, and unknown characters stay together unless they become bytes
+    controls = flags[UNKNOWN_POLICY] == UNKNOWN_BYTES and not bits[:, (0x09, 0x0A)].any()
+    return np.array([ALL_ONES if kind else 0 for kind in (cuts_before_spaces, controls)], np.uint64)
 
 
 @inlined
@@ -83,7 +82,7 @@ def is_white(white, byte):
     """
     if byte == 0x20:
         return peek(white, np.int64(0)) != ZERO
-    return (byte == 0x0A or byte == 0x09 or byte == 0x0D) and peek(white, np.int64(1)) != ZERO
+    return (byte == 0x0A or byte == 0x09) and peek(white, np.int64(1)) != ZERO
 
 
 @kernel
@@ -175,19 +174,19 @@ def end_of_chunk(tables, data, position, stop):
     -------
     int64
     """
-    after_white = is_white(tables.white, np.int64(data[position]))
     for place in range(position + 1, min(position + LONGEST + 1, stop)):
-        white = is_white(tables.white, np.int64(data[place]))
-        if white and not after_white:
-            return np.int64(place)
-        after_white = white
+        if is_white(tables.white, np.int64(data[place])):
+            before = np.int64(data[place - 1])
+            is_mark = before == _MARK[2] and data[place - 2] == _MARK[1] and data[place - 3] == _MARK[0]
+            if not is_mark and not is_white(tables.white, before):
+                return np.int64(place)
     return stop if stop - position <= LONGEST else end_of_long(tables, data, position, stop)
 
 
 if VECTOR:
     from numba_nlp.kernels.words import window_masks
 
-    _white_masks = window_masks([(0x20, 0x20)], [(0x09, 0x0A), (0x0D, 0x0D)])
+    _white_masks = window_masks([(0x20, 0x20)], [(0x09, 0x0A)], *([(byte, byte)] for byte in _MARK))
 
     @inlined
     def fill_bridged(tables, data, position, stop, starts, ends, n, limit):
@@ -213,10 +212,11 @@ if VECTOR:
         spaces, controls = peek(tables.white, np.int64(0)), peek(tables.white, np.int64(1))
         while position < stop and n < limit:
             if is_readable(data, position, 64):
-                space, control = _white_masks(data, position)
+                space, control, mark_first, mark_second, mark_third = _white_masks(data, position)
                 white = (space & spaces) | (control & controls)
+                mark = mark_third & (mark_second << ONE) & (mark_first << TWO)
                 # bit i: a chunk ends behind i + 1 bytes
-                bounds = (white & ~(white << ONE)) >> ONE
+                bounds = (white & ~((white | mark) << ONE)) >> ONE
                 window = position
                 room = stop - position
                 if room <= 64:

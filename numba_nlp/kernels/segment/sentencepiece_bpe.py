@@ -46,6 +46,8 @@ from numba_nlp.kernels.words import ALL_ONES, peek, poke, shift_right, trailing_
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
+#: Bytes of text that are merged without a look where they could be cut.
+SHORT = 24
 
 
 @inlined
@@ -393,7 +395,12 @@ def segment_from(tables, text, start, stop, prefix, scratch, ids, token_ends, ou
     """
     starts, ends = scratch.cut_starts, scratch.cut_ends
     while start < stop:
-        n, start = fill_spans_bridge(tables, text, start, stop, starts, ends, 0, BLOCK)
+        if stop - start <= SHORT:
+            # cutting costs more than it saves
+            starts[0], ends[0] = start, stop
+            n, start = np.int64(1), stop
+        else:
+            n, start = fill_spans_bridge(tables, text, start, stop, starts, ends, 0, BLOCK)
         for i in range(n):
             out = segment_chunk(tables, text, starts[i], ends[i], prefix, scratch, ids, token_ends, out)
             if out < 0:

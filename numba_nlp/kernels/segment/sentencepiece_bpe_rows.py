@@ -22,14 +22,13 @@ import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.errors import STATUS_NOT_TILING, STATUS_OUTPUT_FULL
-from numba_nlp.kernels.lanes import MANY
 from numba_nlp.kernels.segment.cached_rows import rows_function, specialise
 from numba_nlp.kernels.segment.fill_bridged import fill_bridged
 from numba_nlp.kernels.segment.fill_spaced import begin_row, fill_spaced
 from numba_nlp.kernels.segment.normalize_charsmap import ROW_ENDS, WHOLE_ROW, normalize
 from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
 from numba_nlp.kernels.segment.row_firsts import FIRSTS, is_first_of_row
-from numba_nlp.kernels.segment.sentencepiece_bpe import segment_chunk, segment_from
+from numba_nlp.kernels.segment.sentencepiece_bpe import segment_from
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import (
     PREFIX_SYMBOL,
     UNKNOWN_BYTES,
@@ -93,7 +92,7 @@ def solve_chunk(tables, data, start, n, begins_row, scratch, ids, first):
     no_ends = scratch.starts[:0]
     if tables.options[MODE] == BRIDGED:
         prefix = np.int64(tables.flags[PREFIX_SYMBOL]) if begins_row else np.int64(-1)
-        last = segment_chunk(tables, data, start, start + n, prefix, scratch, ids, no_ends, first)
+        last = segment_from(tables, data, start, start + n, prefix, scratch, ids, no_ends, first)
         return last - first if last >= 0 else last
     edges = np.int64(WHOLE_ROW)
     if tables.options[MODE] == SPACED and tables.byte_traits[data[start]] & SPACE != 0:
@@ -106,7 +105,7 @@ def solve_chunk(tables, data, start, n, begins_row, scratch, ids, first):
     if n_text > n * tables.options[ID_GROWTH] and _most_ids(tables, scratch.text, n_text) > n * tables.options[ID_GROWTH]:
         # only a vocabulary that lies about itself comes here
         return -(np.int64(1) << 40)
-    last = _segment_text(tables, n_text, scratch, ids, no_ends, first)
+    last = segment_from(tables, scratch.text, np.int64(0), n_text, np.int64(-1), scratch, ids, no_ends, first)
     return last - first if last >= 0 else last
 
 
@@ -119,17 +118,6 @@ def _most_ids(tables, text, n):
     for i in range(n):
         count += np.int64(text[i] & 0xC0 != 0x80)
     return count
-
-
-@inlined
-def _segment_text(tables, n, scratch, ids, token_ends, first):
-    """Ids of ``n`` bytes of normalised text, and where they end."""
-    if n == 0:
-        return first
-    if n <= MANY:
-        # cutting costs more than it saves
-        return segment_chunk(tables, scratch.text, np.int64(0), n, np.int64(-1), scratch, ids, token_ends, first)
-    return segment_from(tables, scratch.text, np.int64(0), n, np.int64(-1), scratch, ids, token_ends, first)
 
 
 def encode_chunk(tables, cache, data, start, n, low, high, home, scratch, ids, first):
@@ -209,7 +197,9 @@ def align_text(tables, data, start, stop, scratch, from_starts, from_ends, token
     found = scratch.found
     if found.size < n_text + SPARE_IDS:
         return np.int64(STATUS_OUTPUT_FULL)
-    count = _segment_text(tables, n_text, scratch, found, token_ends, np.int64(0))
+    count = segment_from(
+        tables, scratch.text, np.int64(0), n_text, np.int64(-1), scratch, found, token_ends, np.int64(0)
+    )
     if count < 0:
         return np.int64(STATUS_OUTPUT_FULL)
     if first + count > ids.size:
