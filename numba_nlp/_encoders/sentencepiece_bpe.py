@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
-from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen
+from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
 from numba_nlp._fastcall.families import sentencepiece_bpe
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment import normalizer_tables
@@ -36,7 +36,6 @@ _CUTS = {
     "whole": "not at all: each text is one chunk",
 }
 _BYTE = 5
-_ONE_TEXT_A_ROW = Segments(NO_PLACES, NO_PLACES, NO_IDS, NO_PLACES)
 
 
 class SentencePieceBpeEncoder(CachedEncoder):
@@ -104,10 +103,10 @@ class SentencePieceBpeEncoder(CachedEncoder):
         def spans_of_rows(
             first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]
         ) -> None:
-            part = _ONE_TEXT_A_ROW
+            parts = Segments(starts[first:last], ends[first:last], NO_IDS, frozen(np.arange(last - first + 1)))
             if segments is not None:
-                part = Segments(*segments[:3], segments.first_of_row[first : last + 1])
-            self._fill_spans(data, starts[first:last], ends[first:last], part, first, ids, offsets, unit, spans)
+                parts = segments._replace(first_of_row=segments.first_of_row[first : last + 1])
+            self._fill_spans(data, starts[first:last], ends[first:last], parts, first, ids, offsets, unit, spans)
 
         return self.encode_segments(
             data,
@@ -139,9 +138,8 @@ class SentencePieceBpeEncoder(CachedEncoder):
             room = scratch.text.size
             alignment = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
             status = fill_aligned_spans_bpe(
-                self.tables, data, starts, ends, *parts, ids, offsets, int(unit == "char"), scratch, alignment, *spans,
-                where,
-            )  # fmt: skip
+                self.tables, data, starts, *parts, ids, offsets, int(unit == "char"), scratch, alignment, *spans, where
+            )
             if status != STATUS_OUTPUT_FULL:
                 break
         if status < 0:

@@ -153,7 +153,7 @@ def encode_chunk(tables, cache, data, start, n, low, high, home, scratch, ids, f
     return n_ids
 
 
-@kernel
+@inlined
 def align_text(tables, data, start, stop, scratch, from_starts, from_ends, token_ends, ids, first):
     """Where the tokens of a text end in its normalised form, and where that comes from.
 
