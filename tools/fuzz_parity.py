@@ -93,7 +93,7 @@ class Parity:
     ----------
     vocabulary : str
         ``"gpt2"``, ``"cl100k"``, ``"o200k"``, ``"p50k"``, ``"roberta"``; for sentencepiece ``"t5"``, ``"xlnet"``,
-        ``"albert"``, ``"xlmr"``, ``"marian"``.
+        ``"albert"``, ``"xlmr"``, ``"marian"``, ``"mistral_v1"``, ``"mistral_v3"``, ``"barthez"``.
     reference : {"tiktoken", "tokenizers", "sentencepiece"}
         tiktoken is asked by ``encode_ordinary`` and we by ``special="plain"``; tokenizers matches its added tokens and
         so do we (``special="match"``).

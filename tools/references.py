@@ -170,7 +170,8 @@ def hf_tokenizer(vocabulary: str) -> Any:
 
 def sentencepiece_file(vocabulary: str) -> Path:
     """The ``.model`` file of a vocabulary."""
-    return find_file(shared=SENTENCEPIECE_MODELS[vocabulary])
+    shared = SENTENCEPIECE_MODELS[vocabulary]
+    return find_file(carried=shared.rpartition("/")[2] if vocabulary == "mistral_v3" else None, shared=shared)
 
 
 @cache

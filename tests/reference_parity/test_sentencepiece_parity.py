@@ -96,8 +96,8 @@ def test_random_bpe_models(seed, usual, number):
 
 
 def test_bpe_models_of_all_kinds_of_chunks_occur():
-    patterns = {random_model(seed, "bpe", usual=usual).ours.describe()["pattern"] for seed in range(9) for usual in (True, False)}
-    assert patterns == {"bridged", "spaced", "whole"}
+    models = [random_model(seed, "bpe", usual=usual) for seed in range(9) for usual in (True, False)]
+    assert {model.ours.describe()["pattern"] for model in models} == {"bridged", "spaced", "whole"}
 
 
 def test_models_of_both_kinds_of_chunks_occur():

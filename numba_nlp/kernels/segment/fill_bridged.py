@@ -43,9 +43,7 @@ LONGEST = 15
 _MARK = (0xE2, 0x96, 0x81)
 
 
-def white_masks(
-    bridge: NDArray[np.uint64], flags: NDArray[np.int64], cuts_before_spaces: bool
-) -> NDArray[np.uint64]:
+def white_masks(bridge: NDArray[np.uint64], flags: NDArray[np.int64], cuts_before_spaces: bool) -> NDArray[np.uint64]:
     """What counts as white space.
 
     Parameters

@@ -102,7 +102,10 @@ def solve_chunk(tables, data, start, n, begins_row, scratch, ids, first):
     n_text = _normalize(tables, data, start, start + n, edges, scratch.text, no_places, no_places)
     if n_text < 0:
         return _no_room(tables, n)
-    if n_text > n * tables.options[ID_GROWTH] and _most_ids(tables, scratch.text, n_text) > n * tables.options[ID_GROWTH]:
+    if (
+        n_text > n * tables.options[ID_GROWTH]
+        and _most_ids(tables, scratch.text, n_text) > n * tables.options[ID_GROWTH]
+    ):
         # only a vocabulary that lies about itself comes here
         return -(np.int64(1) << 40)
     last = segment_from(tables, scratch.text, np.int64(0), n_text, np.int64(-1), scratch, ids, no_ends, first)
