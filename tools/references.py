@@ -46,6 +46,9 @@ SENTENCEPIECE_MODELS: dict[str, str] = {
     "albert": "vocab/albert/30k-clean.model",
     "xlmr": "vocab/xlm_roberta/sentencepiece.bpe.model",
     "marian": "vocab/marian/opus-mt-uk-en/source.spm",
+    "mistral_v1": "vocab/mistral/tokenizer.model.v1",
+    "mistral_v3": "vocab/mistral/mistral_instruct_tokenizer_240323.model.v3",
+    "barthez": "vocab/barthez/sentencepiece.bpe.model",
 }
 
 #: Last part of the address that tiktoken asks for -> (carried name, name in the data folder).

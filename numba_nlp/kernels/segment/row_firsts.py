@@ -1,8 +1,8 @@
 """Chunks that begin a row, where they have other ids than the same bytes elsewhere: keys of their own.
 
-SentencePiece puts a space before a text, so that the ``to`` of ``"to be"`` is not the ``to`` of ``"(to)"``. Which chunks
-begin a row is noted while the block is filled; when its keys are made those of these chunks are changed. So they are
-found and kept like all others, by comparing all of their bytes, and what solves a chunk tells them by the key.
+SentencePiece puts a space before a text, so that the ``to`` of ``"to be"`` is not the ``to`` of ``"(to)"``. Which
+chunks begin a row is noted while the block is filled; when its keys are made those of these chunks are changed. So they
+are found and kept like all others, by comparing all of their bytes, and what solves a chunk tells them by the key.
 
 Twin: ``numba_nlp.reference.segment.row_firsts``.
 """
@@ -18,8 +18,8 @@ from numba_nlp.kernels.tables.word_cache import BITS, FIRST_SHORT, LONG_FLAG, LO
 __all__ = ["FIRSTS", "is_first_of_row", "mark_firsts_of_rows", "note_first_of_row"]
 
 ZERO = np.uint64(0)
-#: In the keys of chunks that begin a row, a byte that no text holds behind those of
-#: a short chunk, a bit beside the length of a long one.
+#: In the keys of chunks that begin a row: a byte that no text holds behind those of a short chunk, a bit beside the
+#: length of a long one.
 FIRST_BYTE = np.uint64(0xFF << 48)
 FIRST_BIT = np.uint64(1 << 54)
 

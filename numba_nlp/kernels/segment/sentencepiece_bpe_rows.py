@@ -6,8 +6,8 @@ How rows are cut depends on what the model's normaliser does (``options[MODE]``)
     It only writes U+2581 for spaces and puts one in front, so raw text is encoded as it is, cut where no merge crosses
     (:mod:`numba_nlp.kernels.segment.fill_bridged`). The first chunk of a row has ids of its own.
 ``SPACED``
-    Raw text is cut before spaces (:mod:`numba_nlp.kernels.segment.fill_spaced`), and each chunk is normalised. Its first
-    byte says whether it begins a row. No piece holds U+2581 behind its first character, so no merge crosses.
+    Raw text is cut before spaces (:mod:`numba_nlp.kernels.segment.fill_spaced`), and each chunk is normalised. Its
+    first byte says whether it begins a row. No piece holds U+2581 behind another character, so no merge crosses.
 ``WHOLE``
     Each row is one chunk.
 
