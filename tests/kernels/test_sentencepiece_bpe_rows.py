@@ -16,7 +16,7 @@ from numba_nlp.reference.segment import fill_bridged as twin
 from numba_nlp.reference.segment import row_firsts as twin_firsts
 from numba_nlp.reference.segment import sentencepiece_bpe_rows as twin_rows
 from numba_nlp.reference.segment.sentencepiece_bpe import Piece
-from tests.sentencepiece_models import Model, random_model, random_texts
+from tests.random_sentencepiece import Model, random_model, random_texts
 from vocab_tools.formats.sentencepiece_model import parse
 
 BRIDGED = [
