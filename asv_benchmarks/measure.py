@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .benchmarks.backends import BACKENDS, REFERENCES, Backend, Flat, available, reference_flat
+from .benchmarks.backends import BACKENDS, Backend, Flat, available, reference_flat, references_of
 from .benchmarks.corpora import LATENCY_TEXTS, Missing, corpus, size, slices
 from .machine import pin
 
@@ -95,7 +95,7 @@ class _Judge:
         self._found: dict[str, Flat] = {}
 
     def exact(self, flat: Flat) -> bool:
-        for reference in REFERENCES if self.vocabulary == "gpt2" else REFERENCES[:1]:
+        for reference in references_of(self.vocabulary):
             if reference not in self._found:
                 self._found[reference] = reference_flat(self.vocabulary, self.texts, reference)
             if same_ids(self._found[reference], flat):

@@ -24,7 +24,7 @@ from typing import Any
 
 from tools.files import ROOT
 
-from .benchmarks.backends import BACKENDS, available, thread_environment
+from .benchmarks.backends import BACKENDS, available, references_of, serves, thread_environment
 from .benchmarks.corpora import ADVERSARIAL, CORPORA
 from .machine import machine, pin, processors, versions
 from .render import render
@@ -33,6 +33,7 @@ from .startup import STARTUP, start
 __all__ = ["main", "run"]
 
 QUICK_BYTES = 2_000_000
+VOCABULARIES_HELP = "comma-separated: gpt2,cl100k,o200k,bert_uncased"
 #: A peer that takes longer over 1 MB of one shape is stopped and reported so.
 ADVERSARIAL_SECONDS = 60
 
@@ -81,7 +82,7 @@ def _measure_alone(names: list[str], vocabulary: str, rounds: int, one: list[int
     """Adversarial texts, start-up and memory of one vocabulary."""
     found: dict[str, Any] = {"adversarial": [], "startup": [], "memory": []}
     for shape in ADVERSARIAL:
-        reference = _alone("adversarial", one, "tiktoken", vocabulary, shape)
+        reference = _alone("adversarial", one, references_of(vocabulary)[0], vocabulary, shape)
         assert reference is not None
         for name in names:
             _say(f"== adversarial, {vocabulary}, {shape}, {name}")
@@ -133,7 +134,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "memory": [],
     }
     started = time.time()
+    available_names = names
     for vocabulary in options.vocab:
+        names = [name for name in available_names if serves(name, vocabulary)]
         common = {"vocabulary": vocabulary, "rounds": rounds}
         corpora = options.corpora
         which = {"names": names, "corpora": corpora}
@@ -159,7 +162,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="2 MB of each corpus, 2 rounds")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--vocab", type=_names, default=["gpt2", "cl100k"], help="comma-separated: gpt2,cl100k,o200k")
+    parser.add_argument("--vocab", type=_names, default=["gpt2", "cl100k", "bert_uncased"], help=VOCABULARIES_HELP)
     parser.add_argument("--corpora", type=_names, default=list(CORPORA), help=f"comma-separated: {','.join(CORPORA)}")
     parser.add_argument("--backends", type=_names, default=list(BACKENDS), help=f"of {','.join(BACKENDS)}")
     parser.add_argument("--skip", type=_names, default=[], help="'alone': no start-up, memory and adversarial texts")

@@ -27,6 +27,8 @@ STARTUP: dict[str, tuple[str, str, str]] = {
     "fastokens": ("import fastokens", "t = fastokens.Tokenizer.from_file(paths[0])", "t.encode(text).ids"),
     "snaptokens": ("import snaptokens", "t = snaptokens.Tokenizer.from_file(paths[0])", "t.encode(text).ids"),
     "splintr-rs": ("import splintr", "t = splintr.from_json(paths[0])", "t.encode(text)"),
+    "nanotoken": ("import nanotoken", "t = nanotoken.Tokenizer.from_vocab(paths[0])", "t.encode(text)"),
+    "tokie": ("import tokie", "t = tokie.Tokenizer.from_json(paths[0])", "t.encode(text).ids"),
     "tokenizers": ("import tokenizers", "t = tokenizers.Tokenizer.from_file(paths[0])", "t.encode(text).ids"),
     "tiktoken": (
         "import tiktoken, tiktoken.load, tiktoken_ext.openai_public as public",
@@ -65,7 +67,7 @@ def _paths(backend: str, vocabulary: str) -> list[str]:
     found: Path | tuple[Path, Path]
     if backend == "numba_nlp":
         found = compiled_path(vocabulary)
-    elif backend == "tiktoken":
+    elif backend in ("nanotoken", "tiktoken"):
         found = source_path(vocabulary)
     else:
         found = tokenizer_json_path(vocabulary)

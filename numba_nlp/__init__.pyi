@@ -2,6 +2,8 @@
 from . import errors as errors
 from ._jit import warmup as warmup
 from ._version import __version__ as __version__
+from .inputs import ModelInputs as ModelInputs
+from .inputs import encode_padded as encode_padded
 from .ragged import Ragged as Ragged
 from .text_rows import TextRows as TextRows
 from .tokenizer import Tokenizer as Tokenizer
@@ -9,11 +11,13 @@ from .tokenizer import load_tokenizer as load_tokenizer
 from .vocabulary import Vocabulary as Vocabulary
 
 __all__ = [
+    "ModelInputs",
     "Ragged",
     "TextRows",
     "Tokenizer",
     "Vocabulary",
     "__version__",
+    "encode_padded",
     "errors",
     "load_tokenizer",
     "warmup",

@@ -1,4 +1,4 @@
-"""The ways of ``Ragged`` to and from Arrow, awkward and torch, which are imported only when asked for."""
+"""The ways of ``Ragged`` and of model inputs to and from Arrow, awkward and torch, imported only when asked for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["lists_from_arrow", "lists_to_arrow", "lists_to_awkward", "lists_to_torch"]
+__all__ = ["array_to_torch", "lists_from_arrow", "lists_to_arrow", "lists_to_awkward", "lists_to_torch"]
 
 
 def lists_to_arrow(values: NDArray[Any], offsets: NDArray[np.int64], valid: NDArray[np.bool_] | None) -> Any:
@@ -76,3 +76,10 @@ def lists_to_torch(values: NDArray[np.int32], offsets: NDArray[np.int64]) -> Any
     # torch warns about memory that it could write to but must not.
     parts = [array if array.flags.writeable else array.copy() for array in (values, offsets)]
     return torch.nested.nested_tensor_from_jagged(*map(torch.from_numpy, parts))
+
+
+def array_to_torch(array: NDArray[Any]) -> Any:
+    """Tensor over the memory of an array that can be written."""
+    import torch  # noqa: TID251
+
+    return torch.from_numpy(array)

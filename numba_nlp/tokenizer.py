@@ -17,9 +17,11 @@ from numba_nlp._decoders.ids import check_errors, checked_ids
 from numba_nlp._encoders import new_encoder
 from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.rows import Segments, resolve_threads
+from numba_nlp._input_settings import InputSettings
 from numba_nlp._special import POLICIES, SpecialTokens
 from numba_nlp._text_sources import check_choices
 from numba_nlp.errors import UnknownTokenError
+from numba_nlp.inputs import encode_padded, model_inputs
 from numba_nlp.kernels.tables.word_cache import WordCache
 from numba_nlp.ragged import Ragged
 from numba_nlp.text_rows import TextRows
@@ -32,8 +34,6 @@ Unit = Literal["char", "byte"]
 Spanned = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
 
 _CONTROL, _ABSENT = 2, 255
-#: What of the metadata :meth:`Tokenizer.describe` shows, besides what every vocabulary has.
-_DESCRIBED = ("pattern", "pattern_regex", "normalizer", "byte_fallback", "unicode_version")
 #: Rows that :meth:`Tokenizer.encode_batch` encodes between two steps of a progress bar.
 _PROGRESS_ROWS = 1 << 14
 
@@ -60,10 +60,11 @@ class Tokenizer:
     array([2514,  307,   11,  393,  407,  284,  307], dtype=int32)
     """
 
-    __slots__ = ("__weakref__", "_decoder", "_encoder", "_policy", "_single", "_special", "_vocabulary")
+    __slots__ = ("__weakref__", "_decoder", "_encoder", "_inputs", "_policy", "_single", "_special", "_vocabulary")
 
     _decoder: Decoder
     _encoder: CachedEncoder
+    _inputs: InputSettings
     _policy: str | frozenset[str]
     _single: Any
     _special: SpecialTokens
@@ -84,6 +85,7 @@ class Tokenizer:
             "_policy": policy,
             "_encoder": encoder,
             "_decoder": new_decoder(vocabulary),
+            "_inputs": InputSettings(vocabulary),
             "_single": None,
         }
         for name, value in values.items():
@@ -310,6 +312,37 @@ class Tokenizer:
             progress=progress,
         ).row_lengths
 
+    # --- model inputs ------------------------------------------------------------------------------------------
+
+    __call__ = model_inputs
+    encode_padded = encode_padded
+
+    @property
+    def input_settings(self) -> InputSettings:
+        """Templates, padding and names of model inputs, as the source of the vocabulary says."""
+        return self._inputs
+
+    def word_numbers(self, rows: TextRows, encoded: Ragged, special: Special = None) -> NDArray[np.int32]:
+        """Number of the word (pre-token) in its row of each id: int32[m].
+
+        Parameters
+        ----------
+        rows : TextRows
+        encoded : Ragged
+            What :meth:`encode_batch` made of the rows without special tokens.
+        special
+            As of :meth:`encode_batch`; the same.
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            The family does not know its words.
+        """
+        segments = self._segments(rows, False, special)
+        ids, offsets = encoded.values.view(), encoded.offsets.view()
+        ids.flags.writeable = offsets.flags.writeable = False
+        return self._encoder.word_numbers(rows.data, rows.starts, rows.ends, segments, ids, offsets)
+
     def _segments(self, rows: TextRows, add_special_tokens: bool, special: Special) -> Segments | None:
         """Cut the rows at special tokens, or refuse them, as the policy says."""
         policy = self._policy if special is None else self._special.check_policy(special)
@@ -488,17 +521,18 @@ class Tokenizer:
     def id_to_token(self, token_id: int) -> str:
         """Token of an id as vocabulary files of this kind write it.
 
-        Special tokens as they stand in text, those of byte-level BPE in GPT-2's alphabet (``"Ġthe"`` for ``b" the"``).
+        Special tokens as they stand in text, those of byte-level BPE in GPT-2's alphabet (``"Ġthe"`` for ``b" the"``),
+        those of WordPiece with their prefix (``"##ing"``).
 
         Raises
         ------
         UnknownTokenError
         """
-        token = self._decoder.token_of(token_id)
-        for special, special_id in self._special.ids.items():
+        spelling = self._decoder.spelling(token_id)
+        for token, special_id in self._special.ids.items():
             if special_id == token_id:
-                return special
-        return token
+                return token
+        return spelling
 
     def token_to_id(self, token: str | bytes) -> int:
         """Id of a token.
@@ -541,9 +575,17 @@ class Tokenizer:
                 texts, add_special_tokens=add_special_tokens, spans=True, special="match", num_threads=1
             )
         self.encode_batch(texts, special="plain", num_threads=1)
+        self._warm_up_inputs(texts)
         self.decode_batch(batch)
         self.decode(batch.values)
         self.token_to_id(b"a")
+
+    def _warm_up_inputs(self, texts: list[str]) -> None:
+        words = self._encoder.knows_words
+        for padding in (False, True):
+            self(texts, special="match", return_offsets_mapping=True, return_word_ids=words, padding=padding, pad_id=0)
+        self.encode_padded(texts, 9, special="plain", pad_id=0, add_special_tokens=False)
+        self(texts, special="plain", add_special_tokens=False, max_length=1, return_overflowing_tokens=True)
 
     def kernel_memory(self, capacity: int = 4096) -> tuple[Any, WordCache, Any]:
         """What the kernels need to encode with this vocabulary inside compiled functions of your own.
@@ -568,7 +610,7 @@ class Tokenizer:
         return self._encoder.kernel_memory(capacity)
 
     def describe(self) -> dict[str, Any]:
-        """What runs: algorithm, reference, pattern and how it is scanned, Unicode version, memory, call path."""
+        """What runs: algorithm, reference, special tokens, Unicode version, what the family adds, call path."""
         metadata = self._vocabulary.metadata
         return {
             "name": metadata["name"],
@@ -577,7 +619,7 @@ class Tokenizer:
             "vocab_size": self.vocab_size,
             "special_tokens": len(self._special.ids),
             "special_policy": metadata["special_policy"],
-            **{key: metadata[key] for key in _DESCRIBED if key in metadata},
+            "unicode_version": metadata["unicode_version"],
             **self._encoder.describe(),
             "digest": self._vocabulary.digest,
             "path": None if self._vocabulary.path is None else str(self._vocabulary.path),

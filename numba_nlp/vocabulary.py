@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from numba_nlp._atomic import atomic_writer
 from numba_nlp._schemas import SCHEMAS, schema_of
 from numba_nlp._schemas.fields import check_structure, fail
+from numba_nlp._schemas.model_inputs import check_model_inputs
 from numba_nlp._vocabulary_file import (
     Header,
     canonical_json,
@@ -74,6 +75,7 @@ class Vocabulary:
         schema = schema_of(_IN_MEMORY, content)
         given = {name: _frozen_array(name, array) for name, array in arrays.items()}
         check_structure(_IN_MEMORY, schema, given, content)
+        check_model_inputs(_IN_MEMORY, given, content, schema.sizes[schema.size](given))
         ordered = {field.name: given[field.name] for field in schema.fields_of(given)}
         content["payload_digest"] = payload_digest(ordered)
         content["metadata_digest"] = metadata_digest(content)
@@ -265,6 +267,7 @@ class Vocabulary:
         wanted = [place for place in header.places if not place.name.startswith("padding.")]
         arrays = {place.name: body[place.start : place.stop].view(place.dtype) for place in wanted}
         check_structure(file, schema, arrays, metadata)
+        check_model_inputs(file, arrays, metadata, schema.sizes[schema.size](arrays))
         order = [field.name for field in schema.fields_of(named)]
         if list(arrays) != order:
             fail(file, f"arrays are stored as {', '.join(arrays)}, expected the order {', '.join(order)}")

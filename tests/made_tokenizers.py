@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tokenizers import AddedToken, Regex, decoders, models, pre_tokenizers, processors
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
 from tokenizers import Tokenizer as ReferenceTokenizer
 
 import numba_nlp as nlp
@@ -16,6 +16,7 @@ from tests.vocab_tools.sources import train
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 GPT2_FILES = [REPOSITORY / "examples/data/gpt2" / name for name in ("vocab.json", "merges.txt")]
+BERT_FILE = REPOSITORY / "examples/data/bert/vocab.txt"
 HAMLET = REPOSITORY / "examples/data/hamlet_gut.txt"
 END = "<|endoftext|>"
 
@@ -88,6 +89,18 @@ def regex_cut() -> Pair:
     reference.decoder = decoders.ByteLevel()
     reference.post_processor = processors.ByteLevel(trim_offsets=False)
     return _compiled(reference)
+
+
+@lru_cache(maxsize=2)
+def bert(*, lowercase: bool = True) -> Pair:
+    """BERT from the vocabulary that the repository carries (made for lower case)."""
+    reference = ReferenceTokenizer(models.WordPiece.from_file(str(BERT_FILE), unk_token="[UNK]"))
+    reference.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    reference.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    reference.decoder = decoders.WordPiece()
+    reference.add_special_tokens(["[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"])
+    reference.post_processor = processors.BertProcessing(("[SEP]", 102), ("[CLS]", 101))
+    return Pair(nlp.load_tokenizer(BERT_FILE, do_lower_case=lowercase), reference)
 
 
 def _compiled(reference: ReferenceTokenizer) -> Pair:

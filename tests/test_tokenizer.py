@@ -17,6 +17,7 @@ from tests.made_tokenizers import (
     HAMLET,
     TEXTS,
     Pair,
+    bert,
     gpt2,
     gpt2_that,
     regex_cut,
@@ -29,6 +30,8 @@ PAIRS: dict[str, Callable[[], Pair]] = {
     "roberta-like, prefix space": lambda: roberta_like(prefix_space=True),
     "roberta-like, prefix space, untrimmed": lambda: roberta_like(prefix_space=True, trim_offsets=False),
     "regex": regex_cut,
+    "bert": bert,
+    "bert, with case": lambda: bert(lowercase=False),
 }
 any_pair = pytest.mark.parametrize("name", PAIRS)
 

@@ -357,7 +357,7 @@ def test_order_of_arrays_is_fixed(tmp_path: Path) -> None:
         ({"format_version": 2}, "`format_version` is 2, this version of numba_nlp reads 1"),
         ({"format_version": True}, "`format_version` is True, expected int"),
         ({"format_version": "1"}, "`format_version` is '1', expected int"),
-        ({"algorithm": "unigram"}, "`algorithm` is 'unigram', .* reads 'byte_bpe'"),
+        ({"algorithm": "other"}, "`algorithm` is 'other', .* reads 'byte_bpe'"),
         ({"algorithm": None}, "`algorithm` is None"),
         ({"reference": "spm"}, "`reference` is 'spm', .* reads 'tokenizers' or 'tiktoken'"),
         ({"special_policy": ""}, "`special_policy`"),
@@ -372,6 +372,49 @@ def test_order_of_arrays_is_fixed(tmp_path: Path) -> None:
 def test_metadata(changes: dict[str, object], message: str) -> None:
     with pytest.raises(VocabularyFormatError, match=message):
         Vocabulary(toy_arrays(), toy_metadata(**changes))
+
+
+TEMPLATES = {"single": [["A", 0]], "pair": [["A", 0], [3, 0], ["B", 1]]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"templates": []}, "`templates` is not an object of `single` and `pair`"),
+        ({"templates": {**TEMPLATES, "three": []}}, "`templates` is not an object of `single` and `pair`"),
+        ({"templates": {**TEMPLATES, "pair": {}}}, r"`templates\.pair` is not an array of pairs"),
+        ({"templates": {**TEMPLATES, "pair": [["A"], ["B", 0]]}}, r"`templates\.pair` is not an array of pairs"),
+        ({"templates": {**TEMPLATES, "pair": [["A", 0]]}}, r"`templates\.pair` holds the texts \['A'\], expected"),
+        ({"templates": {**TEMPLATES, "single": [["A", 0], ["A", 0]]}}, r"holds the texts \['A', 'A'\]"),
+        ({"templates": {**TEMPLATES, "single": [["B", 0]]}}, r"`templates\.single` holds 'B', expected 'A' or an id"),
+        ({"templates": {**TEMPLATES, "pair": [["A", 0], [264, 0], ["B", 1]]}}, "holds 264, .* an id below 264"),
+        ({"templates": {**TEMPLATES, "pair": [["A", 0], [-1, 0], ["B", 1]]}}, "holds -1"),
+        ({"templates": {**TEMPLATES, "pair": [["A", 0], [True, 0], ["B", 1]]}}, "holds True"),
+        ({"templates": {**TEMPLATES, "pair": [["A", 0.5], ["B", 1]]}}, r"holds the type 0\.5"),
+        ({"templates": {**TEMPLATES, "single": [[[], 0]]}}, r"holds \[\]"),
+        ({"templates": {**TEMPLATES, "single": [[3, 0], ["A", 0]]}}, r"has the ids \[3, -1\], but array .* \[-1\]"),
+        ({"pad": 264}, "`pad` is 264, expected null or an id below 264"),
+        ({"pad": "3"}, "`pad` is '3'"),
+        ({"pad_type_id": -1}, "`pad_type_id` is -1"),
+        ({"model_max_length": 0}, "`model_max_length` is 0, expected a number from 1 on"),
+        ({"model_max_length": 2**31}, "`model_max_length` is 2147483648"),
+        ({"padding_side": "Left"}, "`padding_side` is 'Left', expected 'right' or 'left'"),
+        ({"truncation_side": None}, "`truncation_side` is None"),
+        ({"truncation_side": []}, r"`truncation_side` is \[\]"),
+        ({"model_input_names": "input_ids"}, "`model_input_names` is not an array of strings"),
+        ({"model_input_names": [1]}, "`model_input_names` is not an array of strings"),
+    ],
+)
+def test_metadata_of_model_inputs(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(VocabularyFormatError, match=message):
+        Vocabulary(toy_arrays(), toy_metadata(**changes))
+
+
+def test_right_metadata_of_model_inputs(tmp_path: Path) -> None:
+    entries = {"templates": TEMPLATES, "pad": None, "model_max_length": 9, "model_input_names": ["input_ids"]}
+    vocabulary = Vocabulary(toy_arrays(), toy_metadata(**entries))
+    vocabulary.save(tmp_path / "toy.safetensors")
+    assert Vocabulary.load(tmp_path / "toy.safetensors") == vocabulary
 
 
 def test_missing_metadata() -> None:

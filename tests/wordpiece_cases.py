@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp.kernels.segment.wordpiece import encode_rows_wordpiece, encode_words
 from numba_nlp.kernels.segment.wordpiece_memory import (
-    FIRST_ROOT,
-    FURTHER_ROOT,
+    FURTHER,
+    FURTHER_BYTE,
     MAX_CHARACTERS,
     UNKNOWN,
     WordPieceTables,
     new_scratch,
 )
+from numba_nlp.kernels.tables.double_array import ROOT, step, value_at
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_cache
 from numba_nlp.reference.segment.wordpiece import Pieces
-from numba_nlp.reference.tables.piece_trie import pieces_below
+from numba_nlp.vocabulary import Vocabulary
 from vocab_tools.compiler.wordpiece import build_arrays
 from vocab_tools.formats.bert_vocab import WordPieceDescription
-from vocab_tools.formats.description import KIND_ABSENT, KIND_NORMAL
+from vocab_tools.formats.description import KIND_ABSENT, KIND_CONTROL, KIND_NORMAL, TEXT_PLACE, AddedToken
 
 #: The four options of the normaliser, in this order.
 OPTIONS = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
@@ -73,11 +75,16 @@ def toy(options: Mapping[str, bool] = UNCASED, max_characters: int = 100) -> Cas
 
 def arrays_of(case: Case) -> dict[str, NDArray[np.generic]]:
     """Compiled arrays."""
+    return build_arrays(description_of(case))[0]
+
+
+def description_of(case: Case) -> WordPieceDescription:
+    """What a reader would say of the vocabulary."""
     pieces: list[str | None] = [None] * (max(case.vocabulary.values()) + 1)
     for piece, number in case.vocabulary.items():
         pieces[number] = piece
     kinds = np.array([KIND_ABSENT if piece is None else KIND_NORMAL for piece in pieces], np.uint8)
-    description = WordPieceDescription(
+    return WordPieceDescription(
         name="toy",
         source_format="vocab.txt",
         source_digest="",
@@ -90,7 +97,6 @@ def arrays_of(case: Case) -> dict[str, NDArray[np.generic]]:
         max_input_chars_per_word=case.max_characters,
         **case.options,
     )
-    return build_arrays(description)[0]
 
 
 def tables_of(case: Case) -> WordPieceTables:
@@ -109,12 +115,27 @@ def frozen_tables(arrays: Mapping[str, NDArray[np.generic]]) -> WordPieceTables:
 def pieces_of(tables: WordPieceTables) -> Pieces:
     """The vocabulary of the twin."""
     constants = tables.wordpiece.tolist()
+    first = keys_below(tables.trie_units, ROOT)
     return Pieces(
-        pieces_below(tables.piece_trie, constants[FIRST_ROOT]),
-        pieces_below(tables.piece_trie, constants[FURTHER_ROOT]),
+        {key: number for key, number in first.items() if key[0] != FURTHER_BYTE},
+        keys_below(tables.trie_units, constants[FURTHER]),
         constants[UNKNOWN],
         constants[MAX_CHARACTERS],
     )
+
+
+def keys_below(units: NDArray[np.uint32], node: int) -> dict[bytes, int]:
+    """All keys of a double array that go on from a node, and their values."""
+    found: dict[bytes, int] = {}
+    pending = [(node, b"")]
+    while pending:
+        node, key = pending.pop()
+        value = int(value_at(units, node))
+        if key and value >= 0:
+            found[key] = value
+        children = ((int(step(units, node, byte)), key + bytes([byte])) for byte in range(256))
+        pending.extend(child for child in children if child[0] >= 0)
+    return found
 
 
 def reference_of(case: Case):
@@ -176,3 +197,13 @@ def encode_rows(
     )  # fmt: skip
     assert n == found[-1]
     return [ids[found[row] : found[row + 1]].tolist() for row in range(len(rows))]
+
+
+def toy_wordpiece(**changes: Any) -> Vocabulary:
+    """The vocabulary of ``PIECES``, compiled, with the special tokens of BERT."""
+    description = description_of(toy())
+    special = [AddedToken(piece, number) for number, piece in enumerate(PIECES[:5])]
+    description.kinds[:5] = KIND_CONTROL
+    template = (PIECES.index("[CLS]"), TEXT_PLACE, PIECES.index("[SEP]"))
+    changes = {"added_tokens": tuple(special), "template_single": template, **changes}
+    return Vocabulary(*build_arrays(replace(description, **changes)))

@@ -6,10 +6,10 @@
     python -m tools.fuzz_parity --count 200000 --seed 1 --vocab t5 --reference sentencepiece
 
 Checked per string: ids equal to the reference's; with tokenizers also character spans equal to its offsets; byte spans
-follow each other from the first byte to the last (where no stage of the vocabulary trims them); decoding gives the
-string back, with sentencepiece (whose normaliser changes text) what sentencepiece gives. Every string goes through
-``encode_batch``, one in fifty through ``encode`` too. A failing string is shrunk and printed. The summary goes to
-``docs/results/fuzz_<vocabulary>_<reference>.json``.
+follow each other from the first byte to the last and decoding gives the string back, where no stage of the vocabulary
+changes the text, else byte spans hold the characters of the others and decoding gives what the reference gives. Every
+string goes through ``encode_batch``, one in fifty through ``encode`` too. A failing string is shrunk and printed. The
+summary goes to ``docs/results/fuzz_<vocabulary>_<reference>.json``.
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ from typing import Any
 import numpy as np
 
 import numba_nlp
+from tools.bert_marks import kept_marks
 from tools.files import ROOT
 from tools.fuzz_texts import fuzz_texts
 from tools.references import (
     SENTENCEPIECE_MODELS,
     VOCABULARIES,
+    WORDPIECE,
     hf_tokenizer,
     rank_file,
     sentencepiece_file,
     sentencepiece_processor,
+    source_path,
     tiktoken_encoding,
     tokenizer_json_path,
 )
@@ -45,6 +48,16 @@ from tools.references import (
 __all__ = ["Parity", "Problem", "Summary", "fuzz", "load_ours", "shrink"]
 
 BATCH = 2000
+#: Special tokens of the generated strings, and what stands for them where the vocabulary is BERT's.
+_BERT_SPECIALS = {
+    "<|endoftext|>": "[MASK]",
+    "<|fim_prefix|>": "[CLS][SEP]",
+    "<s>": "[CLS]",
+    "</s>": "[SEP]",
+    "<pad>": "[PAD]",
+    "<unk>": "[UNK]",
+    "<mask>": "[MASK]",
+}
 #: After so many failing strings a run stops: there is a bug, more of it says nothing new.
 ENOUGH = 20
 
@@ -79,10 +92,11 @@ class Summary:
 
 def load_ours(vocabulary: str, reference: str) -> Any:
     """Our tokenizer of a vocabulary, from the file whose semantics are those of ``reference``."""
+    if vocabulary in WORDPIECE:
+        return numba_nlp.load_tokenizer(source_path(vocabulary), do_lower_case=WORDPIECE[vocabulary][2])
     if reference == "sentencepiece":
-        path = sentencepiece_file(vocabulary)
-    else:
-        path = rank_file(vocabulary) if reference == "tiktoken" else tokenizer_json_path(vocabulary)
+        return numba_nlp.load_tokenizer(sentencepiece_file(vocabulary))
+    path = rank_file(vocabulary) if reference == "tiktoken" else tokenizer_json_path(vocabulary)
     return numba_nlp.load_tokenizer(str(path))
 
 
@@ -92,8 +106,9 @@ class Parity:
     Parameters
     ----------
     vocabulary : str
-        ``"gpt2"``, ``"cl100k"``, ``"o200k"``, ``"p50k"``, ``"roberta"``; for sentencepiece ``"t5"``, ``"xlnet"``,
-        ``"albert"``, ``"xlmr"``, ``"marian"``, ``"mistral_v1"``, ``"mistral_v3"``, ``"barthez"``.
+        ``"gpt2"``, ``"cl100k"``, ``"o200k"``, ``"p50k"``, ``"roberta"``, ``"bert_uncased"``, ``"bert_cased"``,
+        ``"bert_chinese"``; for sentencepiece ``"t5"``, ``"xlnet"``, ``"albert"``, ``"xlmr"``, ``"marian"``,
+        ``"mistral_v1"``, ``"mistral_v3"``, ``"barthez"``.
     reference : {"tiktoken", "tokenizers", "sentencepiece"}
         tiktoken is asked by ``encode_ordinary`` and we by ``special="plain"``; tokenizers matches its added tokens and
         so do we (``special="match"``).
@@ -108,7 +123,9 @@ class Parity:
         self.special = "match" if reference == "tokenizers" else "plain"
         self.tokenizer = load_ours(vocabulary, reference) if tokenizer is None else tokenizer
         #: RoBERTa's spans leave out the leading space, and "<mask>" takes the space before it.
-        self.contiguous = vocabulary != "roberta" and reference != "sentencepiece"
+        self.contiguous = reference != "sentencepiece" and vocabulary != "roberta" and vocabulary not in WORDPIECE
+        #: Marks that stay and change places: tokenizers gives them the places of others.
+        self.misplaced = kept_marks() if vocabulary in WORDPIECE and WORDPIECE[vocabulary][2] else frozenset()
         if reference == "sentencepiece":
             self._processor = sentencepiece_processor(vocabulary)
         elif reference == "tiktoken":
@@ -118,6 +135,13 @@ class Parity:
             self._encoding = tiktoken_encoding(name)
         else:
             self._hf = hf_tokenizer(vocabulary)
+
+    def adapted(self, text: str) -> str:
+        """A generated string with special tokens of this vocabulary."""
+        if self.vocabulary in WORDPIECE:
+            for other, own in _BERT_SPECIALS.items():
+                text = text.replace(other, own)
+        return text
 
     def expected(self, texts: list[str]) -> tuple[list[list[int]], list[list[tuple[int, int]]] | None]:
         """Ids of the reference, and its character spans where it has them."""
@@ -145,7 +169,7 @@ class Parity:
                 continue
             if in_characters.values[start:stop].tolist() != mine:
                 yield Problem("ids with character spans", text, in_characters.values[start:stop].tolist(), mine)
-            if spans is not None:
+            if spans is not None and not self.misplaced.intersection(text):
                 pairs = np.stack([in_characters.starts[start:stop], in_characters.ends[start:stop]], axis=1)
                 if list(map(tuple, pairs.tolist())) != spans[row]:
                     yield Problem("spans", text, pairs.tolist(), spans[row])
@@ -153,9 +177,20 @@ class Parity:
                 edges = [0, *in_bytes.ends[start:stop].tolist()]
                 if in_bytes.starts[start:stop].tolist() != edges[:-1] or edges[-1] != len(text.encode()):
                     yield Problem("byte spans", text, edges, f"{len(text.encode())} bytes, without gaps")
-            if (self.contiguous or self.reference == "sentencepiece") and decoded[row] != to_decode[row]:
-                yield Problem("decoded text", text, decoded[row], to_decode[row])
+                if decoded[row] != text:
+                    yield Problem("decoded text", text, decoded[row], text)
+            if self.vocabulary in WORDPIECE:
+                content, places = text.encode(), (in_bytes.starts[start:stop], in_bytes.ends[start:stop])
+                lengths = [[len(content[:place].decode()) for place in part.tolist()] for part in places]
+                expected = [in_characters.starts[start:stop].tolist(), in_characters.ends[start:stop].tolist()]
+                if lengths != expected:
+                    yield Problem("byte spans", text, lengths, expected)
+                theirs = self._hf.decode(mine, skip_special_tokens=False)
+                if decoded[row] != theirs:
+                    yield Problem("decoded text", text, decoded[row], theirs)
             if self.reference == "sentencepiece":
+                if decoded[row] != to_decode[row]:
+                    yield Problem("decoded text", text, decoded[row], to_decode[row])
                 bounds = in_bytes.starts[start:stop], in_bytes.ends[start:stop]
                 if (bounds[0] > bounds[1]).any() or any((np.diff(bound) < 0).any() for bound in bounds):
                     yield Problem("byte spans", text, [bound.tolist() for bound in bounds], "in order")
@@ -209,7 +244,7 @@ def fuzz(parity: Parity, count: int, seed: int, say: Callable[[str], None] | Non
         "python": sys.version.split()[0],
     }
     started = time.perf_counter()
-    texts = fuzz_texts(count, seed)
+    texts = map(parity.adapted, fuzz_texts(count, seed))
     done = failing = 0
     while batch := list(islice(texts, BATCH)):
         for problem in parity.problems(batch):

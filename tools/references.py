@@ -20,6 +20,7 @@ from tools.tiktoken_to_tokenizer_json import PATTERNS, convert_ranks, tokenizer_
 __all__ = [
     "SENTENCEPIECE_MODELS",
     "VOCABULARIES",
+    "WORDPIECE",
     "hf_tokenizer",
     "rank_file",
     "read_ranks",
@@ -28,6 +29,7 @@ __all__ = [
     "source_path",
     "tiktoken_encoding",
     "tokenizer_json_path",
+    "untemplated_json_path",
 ]
 
 #: Short name -> tiktoken's name (None where tiktoken has no such encoding).
@@ -37,6 +39,15 @@ VOCABULARIES: dict[str, str | None] = {
     "o200k": "o200k_base",
     "p50k": "p50k_base",
     "roberta": None,
+    "bert_uncased": None,
+    "bert_cased": None,
+    "bert_chinese": None,
+}
+#: WordPiece vocabularies: carried name, name in the data folder, and whether they are of lower case.
+WORDPIECE: dict[str, tuple[str | None, str, bool]] = {
+    "bert_uncased": ("vocab.txt", "vocab/bert/uncased_vocab.txt", True),
+    "bert_cased": (None, "vocab/bert/cased_vocab.txt", False),
+    "bert_chinese": (None, "vocab/bert/chinese_vocab.txt", True),
 }
 
 #: Short name -> SentencePiece model in the data folder.
@@ -120,7 +131,10 @@ def rank_file(vocabulary: str) -> Path:
 
 
 def source_path(vocabulary: str) -> Path | tuple[Path, Path]:
-    """The original file(s) of a vocabulary: a ``.tiktoken`` file, or ``vocab.json`` and ``merges.txt``."""
+    """The original file(s) of a vocabulary: ``.tiktoken``, ``vocab.txt``, or ``vocab.json`` and ``merges.txt``."""
+    if vocabulary in WORDPIECE:
+        carried, shared, _ = WORDPIECE[vocabulary]
+        return find_file(carried=carried, shared=shared)
     if vocabulary == "gpt2":
         return _file("encoder.json"), _file("vocab.bpe")
     if vocabulary == "roberta":
@@ -141,13 +155,18 @@ def _read_gpt2_files(vocab: Path, merges: Path) -> tuple[dict[str, int], list[li
 def tokenizer_json_path(vocabulary: str) -> Path:
     """A ``tokenizer.json`` of the vocabulary, made once from its original files.
 
-    Special tokens: those of tiktoken's definition; for ``roberta`` the five of its own vocabulary.
+    Special tokens: those of tiktoken's definition; for ``roberta`` the five of its own vocabulary. Those of WordPiece
+    are written by transformers' ``BertTokenizer``.
     """
     path = made_folder() / f"{vocabulary}.tokenizer.json"
     if path.exists():
         return path
     source = source_path(vocabulary)
-    if isinstance(source, tuple):
+    if vocabulary in WORDPIECE:
+        from transformers import BertTokenizer
+
+        made = json.loads(BertTokenizer(str(source), do_lower_case=WORDPIECE[vocabulary][2])._tokenizer.to_str())
+    elif isinstance(source, tuple):
         vocab, merges = _read_gpt2_files(*source)
         names = ["<|endoftext|>"] if vocabulary == "gpt2" else ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
         special = {name: vocab[name] for name in names}
@@ -160,6 +179,17 @@ def tokenizer_json_path(vocabulary: str) -> Path:
     unfinished = path.with_suffix(".part")
     unfinished.write_text(json.dumps(made, ensure_ascii=False), encoding="utf-8")
     unfinished.replace(path)
+    return path
+
+
+def untemplated_json_path(vocabulary: str) -> Path:
+    """The same without a post-processor, for libraries that cannot be told to add no special tokens."""
+    path = made_folder() / f"{vocabulary}.untemplated.tokenizer.json"
+    if not path.exists():
+        made = json.loads(tokenizer_json_path(vocabulary).read_text(encoding="utf-8"))
+        unfinished = path.with_suffix(".part")
+        unfinished.write_text(json.dumps({**made, "post_processor": None}, ensure_ascii=False), encoding="utf-8")
+        unfinished.replace(path)
     return path
 
 

@@ -33,7 +33,8 @@ def compile_command(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            metavar="SOURCE...", help="A tokenizer.json, .tiktoken or .model file, or vocab.json and merges.txt."
+            metavar="SOURCE...",
+            help="A tokenizer.json, a .tiktoken or .model file, a vocab.txt, or vocab.json and merges.txt.",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The compiled file to write (.safetensors).")],
@@ -47,6 +48,23 @@ def compile_command(
         list[str] | None,
         typer.Option(metavar="TEXT=ID", help="A special token of a .tiktoken file; may be repeated."),
     ] = None,
+    do_lower_case: Annotated[
+        bool | None, typer.Option(help="Whether text is put into lower case (default: it is); for vocab.txt.")
+    ] = None,
+    strip_accents: Annotated[
+        bool | None, typer.Option(help="Whether accents are stripped (default: as lower case); for vocab.txt.")
+    ] = None,
+    tokenize_chinese_chars: Annotated[
+        bool | None, typer.Option(help="Whether Chinese characters are words (default: they are); for vocab.txt.")
+    ] = None,
+    max_input_chars_per_word: Annotated[
+        int | None, typer.Option(help="Longer words are unknown (default: 100); for vocab.txt.")
+    ] = None,
+    unk_token: Annotated[str | None, typer.Option(help="Token of unknown words, [UNK]; for vocab.txt.")] = None,
+    sep_token: Annotated[str | None, typer.Option(help="Token behind a text, [SEP]; for vocab.txt.")] = None,
+    pad_token: Annotated[str | None, typer.Option(help="Token that fills rows, [PAD]; for vocab.txt.")] = None,
+    cls_token: Annotated[str | None, typer.Option(help="Token before a text, [CLS]; for vocab.txt.")] = None,
+    mask_token: Annotated[str | None, typer.Option(help="Token of a gap, [MASK]; for vocab.txt.")] = None,
     special: Annotated[str | None, typer.Option(help="Special tokens in the text: raise, match or plain.")] = None,
     ignore: Annotated[
         list[str] | None,
@@ -68,6 +86,15 @@ def compile_command(
             family=family,
             pattern=pattern,
             special_tokens=special_tokens,
+            do_lower_case=do_lower_case,
+            strip_accents=strip_accents,
+            tokenize_chinese_chars=tokenize_chinese_chars,
+            max_input_chars_per_word=max_input_chars_per_word,
+            unk_token=unk_token,
+            sep_token=sep_token,
+            pad_token=pad_token,
+            cls_token=cls_token,
+            mask_token=mask_token,
             special=special,
             ignore=ignore,
             name=name,
@@ -75,10 +102,9 @@ def compile_command(
         )
         vocabulary.save(output)
         seconds = time.perf_counter() - started
-        merges = vocabulary.arrays.get("merge_symbols")
-        counted = "" if merges is None else f", {merges.size} merges"
+        merges = f", {vocabulary['merge_symbols'].size} merges" if "merge_symbols" in vocabulary else ""
         typer.echo(
-            f"{vocabulary.metadata['name']}: {vocabulary.size} ids{counted} -> "
+            f"{vocabulary.metadata['name']}: {vocabulary.size} ids{merges} -> "
             f"{output} ({output.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s)"
         )
 

@@ -23,18 +23,6 @@ _KINDS = {
 }
 _FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 _N_EXAMPLES = 8
-#: What else of the metadata is shown, where an algorithm has it.
-_SETTINGS = (
-    "add_prefix_space",
-    "trim_offsets",
-    "whole_pieces",
-    "normalizer",
-    "byte_fallback",
-    "unk_id",
-    "bos_id",
-    "eos_id",
-    "pad_id",
-)
 
 
 def tables(vocabulary: Vocabulary, longest: int) -> list[Table]:
@@ -71,10 +59,9 @@ def _summary(vocabulary: Vocabulary) -> Table:
         "reference": f"{metadata['reference']} (Unicode {metadata['unicode_version']})",
         "ids": f"{vocabulary.size:,}: {counts}",
         "array bytes": f"{sum(array.nbytes for array in vocabulary.arrays.values()):,}",
-        **_cutting(vocabulary),
+        **_FACTS[metadata["algorithm"]](vocabulary),
         "special text": metadata["special_policy"],
         "template": " ".join(template) or "nothing is added",
-        **{name.replace("_", " "): str(metadata[name]) for name in _SETTINGS if name in metadata},
         "source": metadata["source_format"],
         "source digest": metadata["source_digest"],
         "digest": vocabulary.digest,
@@ -87,18 +74,50 @@ def _summary(vocabulary: Vocabulary) -> Table:
     return table
 
 
-def _cutting(vocabulary: Vocabulary) -> dict[str, str]:
-    """How text is cut before it is encoded, and the merges of BPE."""
-    metadata, shown = vocabulary.metadata, {}
-    if "merge_symbols" in vocabulary.arrays:
-        shown["merges"] = f"{vocabulary['merge_symbols'].size:,}"
-    if "pattern_regex" in metadata:
-        scanner = "as a regular expression (slower)" if metadata["pattern"] == "regex" else "by a hand-written scanner"
-        shown["pattern"] = f"{metadata['pattern']}, runs {scanner}"
-        shown["pattern regex"] = metadata["pattern_regex"]
-    elif "pattern" in metadata:
-        shown["cut into chunks"] = "before spaces" if metadata["pattern"] == "spaced" else "not at all"
-    return shown
+def _byte_bpe_facts(vocabulary: Vocabulary) -> dict[str, str]:
+    metadata = vocabulary.metadata
+    scanner = "as a regular expression (slower)" if metadata["pattern"] == "regex" else "by a hand-written scanner"
+    return {
+        "merges": f"{vocabulary['merge_symbols'].size:,}",
+        "pattern": f"{metadata['pattern']}, runs {scanner}",
+        "pattern regex": metadata["pattern_regex"],
+        "add_prefix_space": str(metadata["add_prefix_space"]),
+        "trim_offsets": str(metadata["trim_offsets"]),
+        "whole pieces": str(metadata["whole_pieces"]),
+    }
+
+
+def _wordpiece_facts(vocabulary: Vocabulary) -> dict[str, str]:
+    metadata = vocabulary.metadata
+    unknown, most_characters = vocabulary["wordpiece"][:2].tolist()
+    return {
+        "normaliser": ", ".join(
+            f"{option}={metadata[option]}"
+            for option in ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
+        ),
+        "unknown words": f"id {unknown}; those with more than {most_characters} characters always",
+        "prefix": repr(metadata["prefix"]),
+        "decoder": f"joins at {metadata['decoder_prefix']!r}, clean-up {'on' if metadata['cleanup'] else 'off'}",
+    }
+
+
+def _sentencepiece_facts(vocabulary: Vocabulary) -> dict[str, str]:
+    metadata = vocabulary.metadata
+    names = ("normalizer", "byte_fallback", "unk_id", "bos_id", "eos_id", "pad_id")
+    return {
+        "cut into chunks": "before spaces" if metadata["pattern"] == "spaced" else "not at all",
+        **{name: str(metadata[name]) for name in names if name in metadata},
+    }
+
+
+#: What to show of each algorithm.
+_FACTS = {
+    "byte_bpe": _byte_bpe_facts,
+    "wordpiece": _wordpiece_facts,
+    "unigram": _sentencepiece_facts,
+    "sentencepiece_word": _sentencepiece_facts,
+    "sentencepiece_char": _sentencepiece_facts,
+}
 
 
 def _special_tokens(vocabulary: Vocabulary) -> Table:

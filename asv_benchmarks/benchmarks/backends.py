@@ -12,12 +12,21 @@ from __future__ import annotations
 
 import importlib.util
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.references import VOCABULARIES, hf_tokenizer, source_path, tiktoken_encoding, tokenizer_json_path
+from tools.references import (
+    VOCABULARIES,
+    WORDPIECE,
+    hf_tokenizer,
+    source_path,
+    tiktoken_encoding,
+    tokenizer_json_path,
+    untemplated_json_path,
+)
 
 from .compiled import compiled_path
 
@@ -28,6 +37,8 @@ __all__ = [
     "available",
     "installed",
     "reference_flat",
+    "references_of",
+    "serves",
     "thread_environment",
     "versions",
 ]
@@ -41,7 +52,7 @@ class Backend:
     Parameters
     ----------
     vocabulary : str
-        ``"gpt2"``, ``"cl100k"`` or ``"o200k"``.
+        ``"gpt2"``, ``"cl100k"``, ``"o200k"`` or ``"bert_uncased"``.
     threads : int
         How many threads a batch may use.
     """
@@ -55,6 +66,8 @@ class Backend:
     #: What is called, for the report.
     batch_call = ""
     one_call = ""
+    #: Families of vocabularies that it is measured with: "byte_bpe", "wordpiece".
+    families: tuple[str, ...] = ("byte_bpe",)
 
     def __init__(self, vocabulary: str, threads: int = 1) -> None:
         self.vocabulary = vocabulary
@@ -110,6 +123,7 @@ class NumbaNlp(Backend):
 
     distribution = "numba-nlp"
     module = "numba_nlp"
+    families = ("byte_bpe", "wordpiece")
     batch_call = "`Tokenizer.encode_batch(list)` -> `Ragged`"
     one_call = "`Tokenizer.encode(text)` -> int32 array"
 
@@ -172,6 +186,7 @@ class Tokenizers(Backend):
 
     distribution = module = "tokenizers"
     slow = True
+    families = ("byte_bpe", "wordpiece")
     batch_call = "`encode_batch_fast(list)` -> `Encoding`s"
     one_call = "`encode(text)` -> `Encoding`"
 
@@ -280,13 +295,15 @@ class Splintr(Backend):
 
     distribution = "splintr-rs"
     module = "splintr"
+    families = ("byte_bpe", "wordpiece")
     batch_call = "`encode_batch_flat(list)` -> two buffers"
     one_call = "`encode_flat(text)` -> buffer"
 
     def load(self) -> None:
         import splintr
 
-        self.tokenizer = splintr.from_json(str(tokenizer_json_path(self.vocabulary)))
+        path = (untemplated_json_path if self.vocabulary in WORDPIECE else tokenizer_json_path)(self.vocabulary)
+        self.tokenizer = splintr.from_json(str(path))
 
     def encode_batch(self, texts: list[str]) -> Any:
         return self.tokenizer.encode_batch_flat(texts)
@@ -304,6 +321,98 @@ class Splintr(Backend):
         return self.tokenizer.decode(ids)
 
 
+class Nanotoken(Backend):
+    """nanotoken: ids and offsets as arrays; one thread is the calling one."""
+
+    distribution = module = "nanotoken"
+    families = ("wordpiece",)
+    batch_call = "`encode_batch(list, parallel=threads > 1)` -> `RaggedIds`"
+    one_call = "`encode(text)` -> array"
+
+    def load(self) -> None:
+        from nanotoken import Tokenizer
+
+        if not WORDPIECE[self.vocabulary][2]:
+            raise ValueError(f"only vocabularies of lower case are measured with nanotoken, not {self.vocabulary!r}")
+        self.tokenizer = Tokenizer.from_vocab(str(source_path(self.vocabulary)))
+        # it keeps words for the whole process
+        self.tokenizer.clear_cache()
+
+    def encode_batch(self, texts: list[str]) -> Any:
+        return self.tokenizer.encode_batch(texts, add_special_tokens=False, parallel=self.threads > 1)
+
+    def encode_one(self, text: str) -> Any:
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def flat(self, out: Any) -> Flat:
+        return np.asarray(out.ids).astype(np.int64), np.asarray(out.offsets).astype(np.int64)
+
+    def decode_one(self, ids: Any) -> str:
+        return self.tokenizer.decode(ids)
+
+
+class Tokie(Backend):
+    """tokie: ids and lengths as arrays; it takes the threads of its pool."""
+
+    distribution = module = "tokie"
+    families = ("wordpiece",)
+    batch_call = "`encode_batch_flat(list)` -> two arrays"
+    one_call = "`encode(text)` -> `Encoding`"
+
+    def load(self) -> None:
+        from tokie import Tokenizer
+
+        self.tokenizer = Tokenizer.from_json(str(tokenizer_json_path(self.vocabulary)))
+
+    def encode_batch(self, texts: list[str]) -> Any:
+        return self.tokenizer.encode_batch_flat(texts, add_special_tokens=False)
+
+    def encode_one(self, text: str) -> Any:
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def flat(self, out: Any) -> Flat:
+        ids, lengths = out
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return ids.astype(np.int64), offsets
+
+    def flat_one(self, out: Any) -> NDArray[np.int64]:
+        return np.asarray(out.ids, dtype=np.int64)
+
+    def decode_one(self, ids: Any) -> str:
+        return self.tokenizer.decode(ids)
+
+
+class Blingfire(Backend):
+    """BlingFire with the model that it ships: one call a text, no threads, no decoding by ids of this vocabulary."""
+
+    distribution = module = "blingfire"
+    families = ("wordpiece",)
+    batch_call = "`text_to_ids(text)` in a loop -> arrays"
+    one_call = "`text_to_ids(text)` -> array"
+
+    def load(self) -> None:
+        import blingfire
+
+        models = {"bert_uncased": "bert_base_tok", "bert_cased": "bert_base_cased_tok", "bert_chinese": "bert_chinese"}
+        folder = Path(blingfire.__file__).parent
+        self.model = blingfire.load_model(str(folder / f"{models[self.vocabulary]}.bin"))
+        self._encode = blingfire.text_to_ids
+        self.unknown = hf_tokenizer(self.vocabulary).token_to_id("[UNK]")
+
+    def encode_batch(self, texts: list[str]) -> Any:
+        # room for one id a byte
+        return [self._encode(self.model, text, 4 * len(text) + 1, self.unknown, True) for text in texts]
+
+    def encode_one(self, text: str) -> Any:
+        return self._encode(self.model, text, 4 * len(text) + 1, self.unknown, True)
+
+    def flat(self, out: Any) -> Flat:
+        offsets = np.zeros(len(out) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in out], out=offsets[1:])
+        return np.concatenate([np.asarray(row, np.int64) for row in out]), offsets
+
+
 #: Name -> class, ours first.
 BACKENDS: dict[str, type[Backend]] = {
     "numba_nlp": NumbaNlp,
@@ -311,12 +420,27 @@ BACKENDS: dict[str, type[Backend]] = {
     "fastokens": Fastokens,
     "snaptokens": Snaptokens,
     "splintr-rs": Splintr,
+    "nanotoken": Nanotoken,
+    "tokie": Tokie,
+    "blingfire": Blingfire,
     "tiktoken": Tiktoken,
     "tokenizers": Tokenizers,
 }
 
 #: Libraries that define the right ids, slow ones first to be asked last.
 REFERENCES = ("tiktoken", "tokenizers")
+
+
+def references_of(vocabulary: str) -> tuple[str, ...]:
+    """The references that know a vocabulary."""
+    if vocabulary in WORDPIECE:
+        return ("tokenizers",)
+    return REFERENCES if vocabulary == "gpt2" else REFERENCES[:1]
+
+
+def serves(name: str, vocabulary: str) -> bool:
+    """Whether a backend is measured with a vocabulary."""
+    return ("wordpiece" if vocabulary in WORDPIECE else "byte_bpe") in BACKENDS[name].families
 
 
 def available(name: str) -> bool:

@@ -9,7 +9,7 @@ from .common import check_ids, fresh, texts
 from .corpora import CORPORA, size
 
 _CORPORA = list(CORPORA)
-_VOCABULARIES = ["gpt2", "cl100k"]
+_VOCABULARIES = ["gpt2", "cl100k", "bert_uncased"]
 
 
 class _Batch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .backends import BACKENDS, REFERENCES, Backend, available, reference_flat
+from .backends import BACKENDS, Backend, available, reference_flat, references_of, serves
 from .corpora import Missing, corpus
 
 __all__ = ["check_ids", "fresh", "texts"]
@@ -19,6 +19,8 @@ def fresh(name: str, vocabulary: str) -> Backend:
     """A freshly loaded backend on one thread; asv skips the parameters when it is not installed."""
     if not available(name):
         raise NotImplementedError(f"{name} is not installed")
+    if not serves(name, vocabulary):
+        raise NotImplementedError(f"{name} is not measured with {vocabulary}")
     try:
         return BACKENDS[name](vocabulary, 1)
     except FileNotFoundError as missing:
@@ -55,8 +57,10 @@ def check_ids(backend: Backend, some: list[str]) -> None:
         if total >= CHECKED_BYTES:
             break
     values, offsets = backend.flat(backend.encode_batch(sample))
-    for reference in REFERENCES:
+    for reference in references_of(backend.vocabulary):
         right, rows = reference_flat(backend.vocabulary, sample, reference)
         if np.array_equal(offsets, rows) and np.array_equal(values, right):
             return
-    raise NotImplementedError(f"{type(backend).__name__} gives other ids than {' and '.join(REFERENCES)}")
+    raise NotImplementedError(
+        f"{type(backend).__name__} gives other ids than {' and '.join(references_of(backend.vocabulary))}"
+    )

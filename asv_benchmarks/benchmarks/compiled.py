@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from tools.files import made_folder
-from tools.references import source_path, tokenizer_json_path
+from tools.references import WORDPIECE, source_path, tokenizer_json_path
 
 __all__ = ["compiled_path"]
 
@@ -30,12 +30,14 @@ def _compiler_digest() -> str:
 def compiled_path(vocabulary: str) -> Path:
     """The ``.safetensors`` file of a vocabulary, compiled if it is not there yet.
 
-    GPT-2 is compiled from ``tokenizer.json`` (reference: Hugging Face tokenizers), the others from ``.tiktoken``.
+    GPT-2 is compiled from ``tokenizer.json`` (reference: Hugging Face tokenizers), BERT's from ``vocab.txt``, the
+    others from ``.tiktoken``.
     """
     import vocab_tools
 
     path = made_folder() / f"{vocabulary}.{_compiler_digest()}.safetensors"
     if not path.exists():
         source = tokenizer_json_path(vocabulary) if vocabulary in ("gpt2", "roberta") else source_path(vocabulary)
-        vocab_tools.compile(source).save(path)
+        options = {"do_lower_case": WORDPIECE[vocabulary][2]} if vocabulary in WORDPIECE else {}
+        vocab_tools.compile(source, **options).save(path)
     return path

@@ -12,6 +12,7 @@ __all__ = ["DECODERS", "new_decoder"]
 #: Module and class of the decoder of each algorithm; imported when a vocabulary asks for it.
 DECODERS = {
     "byte_bpe": ("byte_bpe", "ByteBpeDecoder"),
+    "wordpiece": ("wordpiece", "WordPieceDecoder"),
     "unigram": ("sentencepiece", "SentencePieceDecoder"),
     "sentencepiece_word": ("sentencepiece", "SentencePieceDecoder"),
     "sentencepiece_char": ("sentencepiece", "SentencePieceDecoder"),

@@ -36,8 +36,8 @@ class ByteBpeDecoder(Decoder):
         decode_rows(self.vocabulary["piece_bytes"], *pieces, values, offsets, int(skip_special), out, ends, where)
         return out, ends
 
-    def spelling(self, content: bytes) -> str:
-        return written(content)
+    def spelling(self, token_id: int) -> str:
+        return written(self.decode_bytes([token_id], False))
 
     def id_of(self, token: str | bytes) -> int:
         content = bytes_of(token) if isinstance(token, str) else token

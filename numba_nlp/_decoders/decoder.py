@@ -53,8 +53,13 @@ class Decoder(ABC):
         """
 
     @abstractmethod
-    def spelling(self, content: bytes) -> str:
-        """How vocabulary files of this kind write the token that decodes to some bytes."""
+    def spelling(self, token_id: int) -> str:
+        """How vocabulary files of this kind write the token of an id.
+
+        Raises
+        ------
+        UnknownTokenError
+        """
 
     @abstractmethod
     def id_of(self, token: str | bytes) -> int:
@@ -68,10 +73,6 @@ class Decoder(ABC):
         UnknownTokenError, TypeError
         """
         return self.decode_bytes([token_id], False)
-
-    def token_of(self, token_id: int) -> str:
-        """Token of an id as vocabulary files of this kind write it; arguments and errors as in :meth:`bytes_of`."""
-        return self.spelling(self.bytes_of(token_id))
 
     def decode_bytes(self, ids: ArrayLike, skip_special: bool) -> bytes:
         """Bytes of one row of ids.

@@ -82,9 +82,6 @@ class SentencePieceDecoder(Decoder):
         assert n >= 0, "the room is enough for the rules that were checked"
         return written, places
 
-    def spelling(self, content: bytes) -> str:
-        return content.decode()
-
     def bytes_of(self, token_id: int) -> bytes:
         self.decode_bytes([token_id], False)  # refuses unknown ids
         tables = self._tables
@@ -92,7 +89,7 @@ class SentencePieceDecoder(Decoder):
         content: bytes = tables.text_bytes[start:stop].tobytes()
         return content
 
-    def token_of(self, token_id: int) -> str:
+    def spelling(self, token_id: int) -> str:
         self.decode_bytes([token_id], False)
         return self._piece(token_id).decode()
 

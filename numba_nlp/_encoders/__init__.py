@@ -15,6 +15,7 @@ __all__ = ["ENCODERS", "new_encoder"]
 #: Module and class of the encoder of each algorithm; imported when a vocabulary asks for it.
 ENCODERS = {
     "byte_bpe": ("byte_bpe", "ByteBpeEncoder"),
+    "wordpiece": ("wordpiece", "WordPieceEncoder"),
     "unigram": ("sentencepiece", "SentencePieceEncoder"),
     "sentencepiece_word": ("sentencepiece", "SentencePieceEncoder"),
     "sentencepiece_char": ("sentencepiece", "SentencePieceEncoder"),

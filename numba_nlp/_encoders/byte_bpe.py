@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.normalized import NormalizedText, normalize_segments
 from numba_nlp._encoders.regex_cut import cut_segments
 from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen
+from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import byte_bpe
 from numba_nlp._stages.normalizer import Normalizer
 from numba_nlp.errors import STATUS_UNKNOWN_ID
@@ -30,9 +31,21 @@ from numba_nlp.kernels.segment.spans import (
     fill_spans,
     piece_shapes,
 )
+from numba_nlp.kernels.segment.word_numbers import NUMBER_WORDS
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["ByteBpeEncoder"]
+
+
+class _Source(NamedTuple):
+    """Stretches of text, and given ids, as the row encoder takes them."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    fixed: NDArray[np.int32]
+    first_of_row: NDArray[np.int64] | None
+    normalized: NormalizedText | None
 
 
 class ByteBpeEncoder(CachedEncoder):
@@ -46,6 +59,7 @@ class ByteBpeEncoder(CachedEncoder):
 
     #: The lists of the merge kernels hold three 32-bit entries a byte.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
+    knows_words: ClassVar[bool] = True
 
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
         metadata = vocabulary.metadata
@@ -58,9 +72,10 @@ class ByteBpeEncoder(CachedEncoder):
             self._trim = TRIM_KEEP_FIRST if metadata.get("trim_keeps_prefix_space", False) else TRIM_ALL
         flags = np.array([metadata["whole_pieces"], self.ordered, metadata["unique_products"]], np.int64)
         arrays = {name: vocabulary[name] for name in ByteBpeTables._fields[:-1]}
-        arrays["class_index"] = _for_any_bytes(arrays["class_index"])
+        arrays["class_index"] = for_any_bytes(arrays["class_index"])
         tables = ByteBpeTables(**arrays, flags=frozen(flags))
         pattern: str = metadata["pattern"]
+        self._pattern_name, self._pattern_regex = pattern, metadata["pattern_regex"]
         self._splitter: Callable[[str], NDArray[np.int64]] | None = None
         if pattern == "regex":
             from numba_nlp.regex_split import RegexSplitter
@@ -101,6 +116,8 @@ class ByteBpeEncoder(CachedEncoder):
 
     def describe(self) -> dict[str, Any]:
         return {
+            "pattern": self._pattern_name,
+            "pattern_regex": self._pattern_regex,
             "scanner": "hand-written kernel" if self._splitter is None else "regex library (exact, slower)",
             "merging": "linear-time lists" if self.ordered else "heap (the merge list is not ordered)",
             **super().describe(),
@@ -115,30 +132,14 @@ class ByteBpeEncoder(CachedEncoder):
         unit: str | None,
         num_threads: int,
     ) -> Encoded:
-        first_of_row = None if segments is None else segments.first_of_row
-        source, source_starts, source_ends, fixed = data, starts, ends, NO_IDS
-        if segments is not None:
-            source_starts, source_ends, fixed = segments.starts, segments.ends, segments.fixed
-        normalized: NormalizedText | None = None
-        if self._normalizer is not None and not self._normalizer.stays(data, starts, ends):
-            normalized = normalize_segments(
-                self._normalizer, data, starts, ends, segments, unit is not None, num_threads
-            )
-            source, source_starts, source_ends = normalized.data, normalized.starts, normalized.ends
-        if self._add_prefix_space:
-            source, source_starts, source_ends = _with_prefix_spaces(source, source_starts, source_ends, fixed)
-        if self._splitter is not None:
-            source_starts, source_ends, fixed, first_piece = cut_segments(
-                self._splitter, source, source_starts, source_ends, fixed, first_of_row
-            )
-            first_of_row = first_piece if first_of_row is None else first_piece[first_of_row]
+        source = self._source(data, starts, ends, segments, unit is not None, num_threads)
 
         def spans_of_rows(
             first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]
         ) -> None:
-            if normalized is not None:
+            if source.normalized is not None:
                 self._fill_normalized_spans(
-                    data, starts, ends, segments, normalized, first, last, ids, offsets, unit, *spans
+                    data, starts, ends, segments, source.normalized, first, last, ids, offsets, unit, *spans
                 )
                 return
             self._fill_spans(
@@ -146,15 +147,60 @@ class ByteBpeEncoder(CachedEncoder):
             )
 
         return self.encode_segments(
-            source,
-            source_starts,
-            source_ends,
-            fixed,
-            first_of_row,
+            source.data,
+            source.starts,
+            source.ends,
+            source.fixed,
+            source.first_of_row,
             ends - starts,
             num_threads,
             None if unit is None else spans_of_rows,
         )
+
+    def word_numbers(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+    ) -> NDArray[np.int32]:
+        source = self._source(data, starts, ends, segments, False, 1)
+        first_of_row = NO_PLACES if source.first_of_row is None else frozen(source.first_of_row)
+        words = np.empty(ids.size, np.int32)
+        status = NUMBER_WORDS[self._pattern](
+            self.tables.class_index, self.tables.class_blocks, self._piece_offsets, source.data, source.starts,
+            source.ends, source.fixed, first_of_row, ids, offsets, words,
+        )  # fmt: skip
+        if status < 0:
+            raise RuntimeError("word ids: ids that do not tile the text; please report this with the text")
+        return words
+
+    def _source(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        aligned: bool,
+        num_threads: int,
+    ) -> _Source:
+        """The text as the row encoder takes it: normalized, with prefix spaces, cut by a regular expression."""
+        first_of_row = None if segments is None else segments.first_of_row
+        fixed = NO_IDS if segments is None else segments.fixed
+        normalized: NormalizedText | None = None
+        if self._normalizer is not None and not self._normalizer.stays(data, starts, ends):
+            normalized = normalize_segments(self._normalizer, data, starts, ends, segments, aligned, num_threads)
+            data, starts, ends = normalized.data, normalized.starts, normalized.ends
+        elif segments is not None:
+            starts, ends = segments.starts, segments.ends
+        if self._add_prefix_space:
+            data, starts, ends = _with_prefix_spaces(data, starts, ends, fixed)
+        if self._splitter is not None:
+            starts, ends, fixed, first_piece = cut_segments(self._splitter, data, starts, ends, fixed, first_of_row)
+            first_of_row = first_piece if first_of_row is None else first_piece[first_of_row]
+        return _Source(data, starts, ends, fixed, first_of_row, normalized)
 
     def _fill_spans(
         self,
@@ -221,15 +267,6 @@ def _check_spans(status: int, row: int) -> None:
     if status < 0:
         problem = "an unknown id" if status == STATUS_UNKNOWN_ID else "ids that do not tile the text"
         raise RuntimeError(f"spans of row {row}: {problem}; please report this with the text")
-
-
-def _for_any_bytes(class_index: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """The class index with an entry for whatever four bytes can be taken for a character.
-
-    Text is checked once; if somebody writes other bytes into its buffer afterwards, the ids are wrong, but no kernel
-    looks outside a table.
-    """
-    return frozen(np.concatenate((class_index, np.repeat(class_index[-1:], (1 << 14) - class_index.size))))
 
 
 def _merges_are_ordered(vocabulary: Vocabulary) -> bool:

@@ -62,6 +62,8 @@ class CachedEncoder(ABC):
     capacity_limit: ClassVar[int]
     #: Most ids that a byte of text can make.
     ids_per_byte: int = 1
+    #: Whether :meth:`word_numbers` is there.
+    knows_words: ClassVar[bool] = False
 
     def __init__(self, tables: Any, pattern: str, special_first: NDArray[np.uint8]) -> None:
         self.tables = tables
@@ -115,6 +117,37 @@ class CachedEncoder(ABC):
         -------
         Encoded
         """
+
+    def word_numbers(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+    ) -> NDArray[np.int32]:
+        """Which word (pre-token) of its row each id belongs to, as tokenizers counts them.
+
+        Parameters
+        ----------
+        data, starts, ends, segments
+            As of :meth:`encode`.
+        ids, offsets : int32[m], int64[rows + 1]
+            What :meth:`encode` gave.
+
+        Returns
+        -------
+        int32[m]
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            The family does not know its words.
+        """
+        raise UnsupportedFeatureError(
+            f"word ids are not known for vocabularies of the kind {self.family().name!r}; leave return_word_ids out"
+        )
 
     def takes_strings(self) -> bool:
         """Whether a row that is one ``str`` is encoded from its own bytes alone."""

@@ -87,7 +87,9 @@ class SentencePieceEncoder(CachedEncoder):
 
     def describe(self) -> dict[str, Any]:
         cut = "before spaces" if self._pattern == "spaced" else "not at all: each text is one chunk"
-        return {"cut into chunks": cut, **super().describe()}
+        metadata = self._vocabulary.metadata
+        shown = {name: metadata[name] for name in ("pattern", "normalizer", "byte_fallback") if name in metadata}
+        return {**shown, "cut into chunks": cut, **super().describe()}
 
     def encode(
         self,

@@ -6,7 +6,7 @@ from functools import cache
 
 from numba_nlp._fastcall.control import Family
 
-__all__ = ["byte_bpe", "make_all", "sentencepiece", "sentencepiece_bpe"]
+__all__ = ["byte_bpe", "make_all", "sentencepiece", "sentencepiece_bpe", "wordpiece"]
 
 
 @cache
@@ -43,6 +43,16 @@ def sentencepiece_bpe() -> Family:
     )
 
 
+@cache
+def wordpiece() -> Family:
+    """WordPiece."""
+    from numba_nlp.kernels.segment.window_words import fill_chunks
+    from numba_nlp.kernels.segment.wordpiece import encode_unseen
+    from numba_nlp.kernels.segment.wordpiece_memory import WordPieceScratch, WordPieceTables
+
+    return Family("wordpiece", WordPieceTables, WordPieceScratch, encode_unseen, {"words": fill_chunks})
+
+
 def make_all() -> None:
     """Make the C functions of all families known to :func:`numba_nlp.warmup`; they compile when first used."""
     from numba_nlp import _fastcall
@@ -51,3 +61,4 @@ def make_all() -> None:
         byte_bpe()
         sentencepiece()
         sentencepiece_bpe()
+        wordpiece()

@@ -13,12 +13,14 @@ from numba_nlp._schemas.byte_bpe import BYTE_BPE
 from numba_nlp._schemas.fields import COMMON_METADATA, MetadataField, Schema, check_metadata_field
 from numba_nlp._schemas.sentencepiece import SENTENCEPIECE
 from numba_nlp._schemas.sentencepiece_bpe import SENTENCEPIECE_BPE
+from numba_nlp._schemas.wordpiece import WORDPIECE
 
 __all__ = ["SCHEMAS", "schema_of"]
 
 #: The schema of every algorithm; a new algorithm adds its own here.
 SCHEMAS: dict[str, Schema] = {
     "byte_bpe": BYTE_BPE,
+    "wordpiece": WORDPIECE,
     "unigram": SENTENCEPIECE,
     "sentencepiece_word": SENTENCEPIECE,
     "sentencepiece_char": SENTENCEPIECE,

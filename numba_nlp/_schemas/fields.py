@@ -223,15 +223,8 @@ def _check_offsets(file: str, name: str, offsets: NDArray[Any], target: str, end
         fail(file, f"array `{name}` ends at {int(offsets[-1])}, expected {end}, the length of `{target}`")
 
 
-def check_table_size(file: str, name: str, size: int) -> None:
-    """Check the length of an open-addressing table."""
-    # One slot has no address bits: the kernels would shift a 64-bit word by 64, which is undefined.
-    if size < 2 or size & (size - 1):
-        fail(file, f"array `{name}` has length {size}, expected a power of two of at least 2")
-
-
 def check_special_tokens(file: str, arrays: Arrays) -> None:
-    """Check the order of the special tokens' contents."""
+    """Check that added tokens are distinct, not empty, and sorted."""
     content = arrays["special_bytes"].tobytes()
     bounds = arrays["special_offsets"].tolist()
     previous = b""
@@ -245,6 +238,13 @@ def check_special_tokens(file: str, arrays: Arrays) -> None:
                 "contents in ascending order",
             )
         previous = token
+
+
+def check_table_size(file: str, name: str, size: int) -> None:
+    """Check the length of an open-addressing table."""
+    # One slot has no address bits: the kernels would shift a 64-bit word by 64, which is undefined.
+    if size < 2 or size & (size - 1):
+        fail(file, f"array `{name}` has length {size}, expected a power of two of at least 2")
 
 
 def _check_table_load(file: str, name: str, used: int, size: int) -> None:

@@ -54,6 +54,14 @@ def test_searches_are_those_of_a_dictionary(keys, texts, rest):
         assert kernels.find(units, data, 1, len(data)) == plain.find(table, text)
         assert search(units, text) == plain.common_prefix_search(table, text)
         assert tuple(kernels.longest_prefix(units, data, 1, len(data))) == plain.longest_prefix(table, text)
+        for first in range(min(len(text), 3) + 1):
+            node, walked = kernels.ROOT, text[:first]
+            for byte in walked:
+                node = int(kernels.step(units, node, byte)) if node >= 0 else node
+            if node >= 0:
+                found = kernels.longest_below(units, node, data, first + 1, len(data))
+                value, end = plain.longest_below(table, walked, text, first, len(text))
+                assert tuple(found) == (value, end + 1)
 
 
 @given(keys=key_sets)

@@ -12,7 +12,7 @@ import pytest
 
 from numba_nlp.kernels.segment.decode import decode_ids
 from numba_nlp.kernels.segment.decode_wordpiece import choose_forms
-from numba_nlp.kernels.segment.normalize_bert import DELETED, LETTER, SEVERAL, normalize, normalized_room
+from numba_nlp.kernels.segment.normalize_bert import DELETED, LETTER, normalize, normalized_room
 from numba_nlp.kernels.tables.word_cache import new_word_cache
 from tests.shared_data import shared
 from tests.wordpiece_cases import (
@@ -29,28 +29,11 @@ from tests.wordpiece_cases import (
     tables_of,
     toy,
 )
+from tools.bert_marks import kept_marks, units_of_all
 from tools.fuzz_texts import fuzz_texts
 from vocab_tools.compiler.bert_characters import bert_characters, recorded_library_version
 from vocab_tools.compiler.wordpiece import build_arrays
 from vocab_tools.formats import bert_vocab
-
-
-def units_of_all(characters) -> np.ndarray:
-    """Unit of every code point."""
-    return characters.normal_blocks.reshape(-1, 128)[characters.normal_index].reshape(-1)
-
-
-def kept_marks() -> frozenset[str]:
-    """Characters that are, or become, marks that stay when accents are stripped."""
-    characters = bert_characters(**UNCASED)
-    units = units_of_all(characters)
-    marks = set(np.flatnonzero((units & 7 == LETTER) & (units >> 24 != 0)).tolist())
-    for point in np.flatnonzero(units & 7 == SEVERAL).tolist():
-        first = int(units[point] >> 3 & 0x1FFFFF)
-        if (characters.normal_several[first : first + int(units[point] >> 24)] >> 24 != 0).any():
-            marks.add(point)
-    return frozenset(map(chr, marks))
-
 
 #: File -> lower case.
 VOCABULARIES = {"uncased_vocab.txt": True, "cased_vocab.txt": False, "chinese_vocab.txt": True}
@@ -66,7 +49,7 @@ def vocabulary(name: str):
     BertTokenizer = pytest.importorskip("transformers").BertTokenizer
 
     path = shared(f"vocab/bert/{name}")
-    arrays, _ = build_arrays(bert_vocab.read(path, lowercase=VOCABULARIES[name]))
+    arrays, _ = build_arrays(bert_vocab.read(path, do_lower_case=VOCABULARIES[name]))
     reference = BertTokenizer(str(path), do_lower_case=VOCABULARIES[name])._tokenizer
     return frozen_tables(arrays), arrays, reference
 

@@ -16,6 +16,8 @@ import pyarrow as pa
 from numba.core.dispatcher import Dispatcher
 
 import numba_nlp as nlp
+from numba_nlp._decoders import DECODERS
+from numba_nlp._encoders import ENCODERS
 from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
 from tests.scan_texts import ADVERSARIAL, FRAGMENTS
 
@@ -85,7 +87,7 @@ def results_of(tok: nlp.Tokenizer, folder: Path) -> dict[str, Any]:
     found["allowed"] = tok.encode_batch([TEXTS[0], one_of_them[0], ""], special=one_of_them, spans=True)
     found["counts"] = tok.count_batch(list(TEXTS), special="plain", num_threads=1)
     found["padded"] = tok.encode_batch(list(TEXTS), special="plain").to_padded(pad_id=0)[0]
-    found["tokens"] = [tok.id_to_token(i) for i in range(0, 264, 3)]
+    found["tokens"] = [tok.id_to_token(i) for i in range(0, min(264, tok.vocab_size), 3)]
     found["ids of tokens"] = [tok.token_to_id(token) for token in found["tokens"]]
     return {key: plain_values(value) for key, value in found.items()}
 
@@ -118,9 +120,13 @@ def _recorded(value: Any) -> Any:
 
 def record_calls() -> None:
     """From now on, record what the modules outside of the kernels call kernels with."""
-    # what a vocabulary asks for is imported then, too late for a recorder
-    for name in ("tokenizer", "packing", "_encoders.byte_bpe", "_decoders.byte_bpe"):
+    for name in ("tokenizer", "packing"):
         importlib.import_module(f"numba_nlp.{name}")
+    # what a vocabulary asks for is imported then, too late for a recorder
+    for module, _ in ENCODERS.values():
+        importlib.import_module(f"numba_nlp._encoders.{module}")
+    for module, _ in DECODERS.values():
+        importlib.import_module(f"numba_nlp._decoders.{module}")
     for name, module in list(sys.modules.items()):
         # kernels call each other in compiled code, and _fastcall puts them together
         inside = ("numba_nlp.kernels", "numba_nlp.reference", "numba_nlp._fastcall")

@@ -14,6 +14,7 @@ import pytest
 import vocab_tools
 from tests.robustness.exercise import TEXTS
 from tests.toy_vocabulary import toy_vocabulary
+from tests.wordpiece_cases import toy_wordpiece
 
 ROOT = Path(__file__).parents[2]
 GPT2 = ROOT / "examples" / "data" / "gpt2"
@@ -29,6 +30,7 @@ TOYS: dict[str, dict[str, Any]] = {
 ALWAYS_CALLED = {
     f"numba_nlp.kernels.{name}"
     for name in ("segment.special.split_rows", "segment.spans.fill_spans", "segment.decode.decode_rows",
+                 "segment.word_spans.fill_word_spans", "segment.decode_wordpiece.choose_forms",
                  "segment.prefix.prefix_spaces", "tables.hashing.find_piece", "tables.utf8.validate_rows")
 }  # fmt: skip
 FLAGS = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK", "NUMBA_NLP_PLAIN")
@@ -39,6 +41,7 @@ def vocabularies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("vocabularies")
     for name, metadata in TOYS.items():
         toy_vocabulary(**metadata).save(folder / f"{name}.safetensors")
+    toy_wordpiece().save(folder / "toy_wordpiece.safetensors")
     vocab_tools.compile([GPT2 / "vocab.json", GPT2 / "merges.txt"], family="gpt2").save(folder / "gpt2.safetensors")
     return folder
 
@@ -78,9 +81,9 @@ def interpreted(vocabularies: Path) -> dict[str, Any]:
 
 
 def test_the_exercise_is_one(compiled: dict[str, Any]) -> None:
-    assert compiled["results"].keys() == {*TOYS, "gpt2"}
+    assert compiled["results"].keys() == {*TOYS, "toy_wordpiece", "gpt2"}
     for name, results in compiled["results"].items():
-        for number, text in enumerate(TEXTS):
+        for number, text in enumerate(TEXTS if name != "toy_wordpiece" else ()):
             prefixed = name == "toy_prefix" and text and not text.startswith(" ")
             assert results[f"text {number}"] == (" " if prefixed else "") + text
         assert len({len(ids) for key, ids in results.items() if key.startswith("single")}) > 10

@@ -16,6 +16,11 @@ from numba_nlp.reference.segment.merge import merge_bytes
 #: The 256 bytes in the order in which GPT-2 numbers them.
 BYTES = {character: number for number, character in enumerate(sorted(BYTE_CHARACTERS))}
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+#: How a ``tokenizer.json`` says that it pads by itself.
+PADDING = {
+    "strategy": "BatchLongest", "direction": "Left", "pad_to_multiple_of": None, "pad_id": 3, "pad_type_id": 2,
+    "pad_token": "$",
+}  # fmt: skip
 TEXT = [
     "the theatre is there, thither the others went; they'd have gathered",
     "def merge(self, other):\n    return [x for x in other if x != self.x]\n",

@@ -61,8 +61,8 @@ def test_what_the_options_say(tmp_path):
     path = write(tmp_path, "<u>\n<p>\n<c>\n<s>\n<m>\na\n")
     description = bert_vocab.read(
         path,
-        lowercase=False,
-        handle_chinese_chars=False,
+        do_lower_case=False,
+        tokenize_chinese_chars=False,
         strip_accents=True,
         unk_token="<u>",
         sep_token="<s>",

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import vocab_tools
 from numba_nlp.vocabulary import Vocabulary
-from tests.vocab_tools.sources import added, tokenizer_file, vocabulary, write_gpt2, write_json, write_ranks
+from tests.vocab_tools.sources import PADDING, added, tokenizer_file, vocabulary, write_gpt2, write_json, write_ranks
 from vocab_tools.commands import app
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -58,8 +58,32 @@ def test_compile_passes_every_option_on(tmp_path):
     pair = write_gpt2(tmp_path, vocabulary("th"), "t h\n")
     assert run("compile", *pair, "-o", output, "--family", "gpt2").exit_code == 0
     assert Vocabulary.load(output) == vocab_tools.compile(pair, family="gpt2")
-    source = write_json(tmp_path / "toy.json", tokenizer_file(padding={}, truncation={}))
+    source = write_json(tmp_path / "toy.json", tokenizer_file(padding=PADDING, truncation={}))
     assert run("compile", source, "-o", output, "--ignore", "padding", "--ignore", "truncation").exit_code == 0
+
+
+def test_vocab_txt_with_every_option_and_what_is_shown_of_it(tmp_path):
+    output = tmp_path / "out.safetensors"
+    source = tmp_path / "words.vocab.txt"
+    source.write_text("<p>\n<u>\n<c>\n<s>\n<m>\na\n##b\n", encoding="utf-8")
+    tokens = {"unk_token": "<u>", "sep_token": "<s>", "pad_token": "<p>", "cls_token": "<c>", "mask_token": "<m>"}
+    switches = ["--no-do-lower-case", "--strip-accents", "--no-tokenize-chinese-chars"]
+    limit = ["--max-input-chars-per-word", "7"]
+    named = [part for name, token in tokens.items() for part in (f"--{name.replace('_', '-')}", token)]
+    result = run("compile", source, "-o", output, *switches, *limit, *named)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith(f"words.vocab: 7 ids -> {output} (")
+    flags = {"do_lower_case": False, "strip_accents": True, "tokenize_chinese_chars": False}
+    assert Vocabulary.load(output) == vocab_tools.compile(source, **flags, max_input_chars_per_word=7, **tokens)
+    shown = run("inspect", output)
+    assert shown.exit_code == 0
+    for part in (
+        "wordpiece",
+        "clean_text=True, handle_chinese_chars=False, strip_accents=True, lowercase=False",
+        "id 1; those with more than 7 characters always",
+        "joins at '##', clean-up on",
+    ):
+        assert part in shown.stdout
 
 
 def test_errors_are_one_line_and_exit_code_1(tmp_path):

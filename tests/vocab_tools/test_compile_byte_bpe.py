@@ -18,6 +18,7 @@ from numba_nlp.kernels.tables.merge_table import find_merge_pair
 from numba_nlp.vocabulary import Vocabulary
 from tests.shared_data import shared
 from tests.vocab_tools.sources import (
+    PADDING,
     TEXT,
     added,
     piece_encoder,
@@ -320,7 +321,7 @@ def test_options_reach_their_reader(tmp_path):
     assert made.size == 301
     pair = write_gpt2(tmp_path, vocabulary("th"), "t h\n")
     assert vocab_tools.compile(pair, family="gpt2").size == 258
-    source = write_json(tmp_path / "toy.json", tokenizer_file(padding={"length": 1}))
+    source = write_json(tmp_path / "toy.json", tokenizer_file(padding=PADDING))
     assert vocab_tools.compile(source, ignore=("padding",)).size == 256
 
 
@@ -352,7 +353,7 @@ def test_special_policy_of_each_format(tmp_path):
     [
         ("x.model", b"\x0a\x0e", SourceFormatError, "neither a whole SentencePiece model nor another"),
         ("tokenizer.model.v3", b"\x0a\x0e", SourceFormatError, "neither a whole SentencePiece model nor another"),
-        ("vocab.txt", b"[PAD]\n[UNK]\n", UnsupportedFeatureError, r"BERT's vocab\.txt"),
+        ("words.txt", b"a\nb\n", UnsupportedFeatureError, r"neither has a line \[UNK\] near its beginning nor a name"),
         ("merges.txt", b"#version: 0.2\nt h\n", UnsupportedFeatureError, r"a merges\.txt without its vocab\.json"),
         ("x.safetensors", b"\x00\x01", UnsupportedFeatureError, "a compiled vocabulary"),
         (

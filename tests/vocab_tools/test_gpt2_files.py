@@ -185,3 +185,23 @@ def test_digest_depends_on_both_files(tmp_path):
     assert gpt2.read(*write_gpt2(tmp_path, small("th"), "t h\n")).source_digest == first
     assert gpt2.read(*write_gpt2(tmp_path, small("th"), "t h")).source_digest != first
     assert gpt2.read(*write_gpt2(tmp_path, small("th", "ht"), "t h\n")).source_digest != first
+
+
+def test_model_inputs_of_both_families(tmp_path):
+    specials = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+    description = gpt2.read(*write_gpt2(tmp_path, vocabulary("th", specials=specials), "t h\n"), family="roberta")
+    assert description.inputs.metadata() == {
+        "templates": {
+            "single": [[257, 0], ["A", 0], [259, 0]],
+            "pair": [[257, 0], ["A", 0], [259, 0], [259, 0], ["B", 0], [259, 0]],
+        },
+        "pad": 258,
+        "pad_type_id": 0,
+        "padding_side": "right",
+        "truncation_side": "right",
+        "model_input_names": ["input_ids", "attention_mask"],
+    }
+    assert description.template_single == description.inputs.template_single == (257, -1, 259)
+    plain = gpt2.read(*write_gpt2(tmp_path, small("th"), "t h\n"), family="gpt2").inputs
+    assert plain.metadata()["templates"] == {"single": [["A", 0]], "pair": [["A", 0], ["B", 1]]}
+    assert (plain.pad_id, plain.template_single) == (None, ())

@@ -12,12 +12,14 @@ from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from tests.vocab_tools.sources import (
     BYTE_LEVEL,
     BYTES,
+    PADDING,
     added,
     tokenizer_file,
     vocabulary,
     write_json,
 )
 from vocab_tools.formats import tokenizer_json
+from vocab_tools.formats.model_inputs import InputSettings
 
 SPLIT = {
     "type": "Split",
@@ -50,6 +52,7 @@ ROBERTA = {
     "trim_offsets": True,
     "add_prefix_space": False,
 }
+BERT = {"type": "BertProcessing", "sep": ["</s>", 257], "cls": ["<s>", 256]}
 SPECIALS = [added("<s>", 256), added("</s>", 257)]
 
 
@@ -125,10 +128,7 @@ def test_merges_are_checked_against_the_vocabulary(tmp_path):
             {"pre_tokenizer": sequence("pretokenizers", {**SPLIT, "pattern": {"String": " "}}, NO_CUT)},
             '[0].pattern = {"String": " "}: ',
         ),
-        (
-            {"post_processor": {"type": "BertProcessing", "sep": ["</s>", 257], "cls": ["<s>", 256]}},
-            "post_processor = ",
-        ),
+        ({"post_processor": {"type": "Novel"}}, "post_processor = "),
         ({"post_processor": sequence("processors", trim(), trim())}, "post_processor.processors[1] = "),
         ({"post_processor": sequence("processors", TEMPLATE, trim())}, "post_processor.processors[1] = "),
         ({"post_processor": sequence("processors", TEMPLATE, TEMPLATE)}, "post_processor.processors[1] = "),
@@ -139,7 +139,7 @@ def test_merges_are_checked_against_the_vocabulary(tmp_path):
         ({"padding": {"length": 8}}, 'padding = {"length": 8}: '),
         ({"version": "2.0"}, 'version = "2.0": '),
         ({"novel_stage": None}, "novel_stage = null: this field is not known"),
-        ({"model": {"type": "WordPiece", "vocab": {}}}, 'model.type = "WordPiece": '),
+        ({"model": {"type": "WordLevel", "vocab": {}}}, 'model.type = "WordLevel": '),
         ({"added_tokens": [{**added("<s>", 256), "novel": 1}]}, "added_tokens[0].novel = 1: "),
     ],
 )
@@ -216,10 +216,13 @@ def test_not_a_tokenizer_json(tmp_path):
 
 
 def test_truncation_and_padding_can_be_left_out(tmp_path):
-    source = tokenizer_file(truncation={"max_length": 8}, padding={"length": 8})
+    source = tokenizer_file(truncation={"max_length": 8}, padding=PADDING)
     with pytest.raises(UnsupportedFeatureError, match=r'padding = .*pass ignore=\("padding",\)'):
         read(tmp_path, source, ignore=("truncation",))
-    assert read(tmp_path, source, ignore=("truncation", "padding")).template_single == ()
+    left_out = read(tmp_path, source, ignore=("truncation", "padding"))
+    assert left_out.template_single == ()
+    # how the file pads is not applied by itself, but it is what padding= does
+    assert left_out.inputs == InputSettings(pad_id=3, pad_type_id=2, padding_side="left")
     with pytest.raises(SourceFormatError, match="ignore= takes 'truncation' and 'padding', got 'normalizer'"):
         read(tmp_path, source, ignore=("normalizer",))
 
@@ -248,6 +251,7 @@ def test_cutting(tmp_path):
         (trim(), True, True, ()),
         (trim(add_prefix_space=False), True, False, ()),
         (ROBERTA, True, False, (256, -1, 257)),
+        (BERT, False, False, (256, -1, 257)),
         ({**ROBERTA, "add_prefix_space": True}, True, True, (256, -1, 257)),
         ({**ROBERTA, "trim_offsets": False}, False, False, (256, -1, 257)),
         (TEMPLATE, False, False, (256, -1, 257, 256)),
@@ -280,7 +284,6 @@ def test_post_processors(tmp_path, stage, trims, keeps, template):
         TEMPLATE["single"][:1],
         TEMPLATE["single"][1:2] * 2,
         [{"Sequence": {"id": "B", "type_id": 0}}],
-        [{"Sequence": {"id": "A", "type_id": 1}}],
         [{"Novel": {}}],
     ],
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
+from typing import Any
 
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.vocabulary import Vocabulary
-from vocab_tools.compiler import byte_bpe, sentencepiece
-from vocab_tools.formats import gpt2, sentencepiece_model, tiktoken_file, tokenizer_json
+from vocab_tools.compiler import byte_bpe, sentencepiece, wordpiece
+from vocab_tools.formats import bert_vocab, gpt2, sentencepiece_model, tiktoken_file, tokenizer_json
+from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.description import Description
 from vocab_tools.formats.detect import detect
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel
@@ -17,12 +19,26 @@ from vocab_tools.formats.sentencepiece_model import SentencePieceModel
 __all__ = ["compile", "describe_source"]
 
 _POLICIES = ("raise", "match", "plain")
-#: Options that only some formats have.
-_OPTIONS_OF = {
-    "gpt2": ("family",),
-    "tokenizer.json": ("ignore",),
-    "tiktoken": ("pattern", "special_tokens"),
-    "sentencepiece": (),
+#: Reader of each format, and the options that only some formats have.
+_READERS: dict[str, tuple[Callable[..., Description | WordPieceDescription | SentencePieceModel], tuple[str, ...]]] = {
+    "gpt2": (gpt2.read, ("family", "allow_gaps")),
+    "tokenizer.json": (tokenizer_json.read, ("ignore", "allow_gaps")),
+    "tiktoken": (tiktoken_file.read, ("pattern", "special_tokens", "allow_gaps")),
+    "vocab.txt": (
+        bert_vocab.read,
+        (
+            "do_lower_case",
+            "strip_accents",
+            "tokenize_chinese_chars",
+            "max_input_chars_per_word",
+            "unk_token",
+            "sep_token",
+            "pad_token",
+            "cls_token",
+            "mask_token",
+        ),
+    ),
+    "sentencepiece": (sentencepiece_model.read, ()),
 }
 
 
@@ -32,6 +48,15 @@ def compile(
     family: str | None = None,
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
+    do_lower_case: bool | None = None,
+    strip_accents: bool | None = None,
+    tokenize_chinese_chars: bool | None = None,
+    max_input_chars_per_word: int | None = None,
+    unk_token: str | None = None,
+    sep_token: str | None = None,
+    pad_token: str | None = None,
+    cls_token: str | None = None,
+    mask_token: str | None = None,
     special: str | None = None,
     ignore: Sequence[str] | None = None,
     name: str | None = None,
@@ -42,8 +67,8 @@ def compile(
     Parameters
     ----------
     source : path-like or iterable of path-like
-        A ``tokenizer.json``, ``vocab.json`` and ``merges.txt``, a ``.tiktoken`` rank file, or a SentencePiece
-        ``.model`` of type unigram, word or char.
+        A ``tokenizer.json``, ``vocab.json`` and ``merges.txt``, a ``vocab.txt`` of BERT, a ``.tiktoken`` rank file, or
+        a SentencePiece ``.model`` of type unigram, word or char.
     family : {"gpt2", "roberta"}, optional
         For ``vocab.json`` and ``merges.txt``: whose special tokens, template and spans; inferred where the vocabulary
         leaves no doubt.
@@ -51,6 +76,15 @@ def compile(
         For ``.tiktoken``: name of the pre-token pattern, or a regular expression; known files need none.
     special_tokens : Mapping of str to int, optional
         For ``.tiktoken``: special tokens and their ids; those of known files are known.
+    do_lower_case, tokenize_chinese_chars : bool, optional
+        For ``vocab.txt``, as of transformers' ``BertTokenizer``: True by default. A vocabulary with case needs
+        ``do_lower_case=False``.
+    strip_accents : bool, optional
+        For ``vocab.txt``: by default as ``do_lower_case``.
+    max_input_chars_per_word : int, optional
+        For ``vocab.txt``: longer words are unknown; 100 by default.
+    unk_token, sep_token, pad_token, cls_token, mask_token : str, optional
+        For ``vocab.txt``: the special tokens, ``"[UNK]"`` and its like by default.
     special : {"raise", "match", "plain"}, optional
         What is done with special tokens written in the text; by default what the format's reference does.
     ignore : sequence of {"truncation", "padding"}, optional
@@ -58,7 +92,7 @@ def compile(
     name : str, optional
         Name of the vocabulary.
     allow_gaps : bool
-        Accept ids that no piece has.
+        Accept ids that no piece has (in formats that write ids down).
 
     Returns
     -------
@@ -66,6 +100,8 @@ def compile(
 
     Raises
     ------
+    FileNotFoundError
+        A path does not exist.
     SourceFormatError
         A source breaks its format, or an option does not apply to it.
     UnsupportedFeatureError
@@ -81,62 +117,68 @@ def compile(
         family=family,
         pattern=pattern,
         special_tokens=special_tokens,
+        do_lower_case=do_lower_case,
+        strip_accents=strip_accents,
+        tokenize_chinese_chars=tokenize_chinese_chars,
+        max_input_chars_per_word=max_input_chars_per_word,
+        unk_token=unk_token,
+        sep_token=sep_token,
+        pad_token=pad_token,
+        cls_token=cls_token,
+        mask_token=mask_token,
         special=special,
         ignore=ignore,
         name=name,
-        allow_gaps=allow_gaps,
+        allow_gaps=allow_gaps or None,
     )
     if isinstance(description, SentencePieceModel):
         return Vocabulary(*sentencepiece.build_arrays(description, special or "plain"))
+    if isinstance(description, WordPieceDescription):
+        return Vocabulary(*wordpiece.build_arrays(description))
     return Vocabulary(*byte_bpe.build_arrays(description))
 
 
 def describe_source(
     source: str | PathLike[str] | Iterable[str | PathLike[str]],
     *,
-    family: str | None = None,
-    pattern: str | None = None,
-    special_tokens: Mapping[str, int] | None = None,
     special: str | None = None,
-    ignore: Sequence[str] | None = None,
     name: str | None = None,
-    allow_gaps: bool = False,
-) -> Description | SentencePieceModel:
+    **options: Any,
+) -> Description | WordPieceDescription | SentencePieceModel:
     """Read a vocabulary source without compiling it.
 
     Parameters
     ----------
-    source, family, pattern, special_tokens, special, ignore, name, allow_gaps
+    source, special, name
         As :func:`compile`.
+    **options
+        The other arguments of :func:`compile`; those that are None are left to the format.
 
     Returns
     -------
-    Description or SentencePieceModel
-        Of a SentencePiece model without the policy for special tokens.
+    Description, WordPieceDescription or SentencePieceModel
+        The last one without the policy for special tokens.
 
     Raises
     ------
-    SourceFormatError, UnsupportedFeatureError
+    FileNotFoundError, SourceFormatError, UnsupportedFeatureError
         As :func:`compile`.
     """
     if special is not None and special not in _POLICIES:
         raise SourceFormatError(f"special must be one of {', '.join(map(repr, _POLICIES))}, got {special!r}")
     found = detect(source)
-    given = {"family": family, "pattern": pattern, "special_tokens": special_tokens, "ignore": ignore}
-    for option, value in given.items():
-        if value is not None and option not in _OPTIONS_OF[found.format]:
-            takers = [kind for kind, options in _OPTIONS_OF.items() if option in options]
+    given = {option: value for option, value in options.items() if value is not None}
+    reader, known = _READERS[found.format]
+    for option in given:
+        if option not in known:
+            takers = [kind for kind, (_, accepted) in _READERS.items() if option in accepted]
+            if not takers:
+                raise TypeError(f"{option!r} is no option of any source")
             raise SourceFormatError(
-                f"{option}= does not apply to {found.paths[0]} (format {found.format!r}), only to {takers[0]!r}"
+                f"{option}= does not apply to {found.paths[0]} (format {found.format!r}), only to "
+                f"{' and '.join(map(repr, takers))}"
             )
-    if found.format == "sentencepiece":
-        return sentencepiece_model.read(*found.paths, name=name)
-    if found.format == "gpt2":
-        description = gpt2.read(*found.paths, family=family, name=name, allow_gaps=allow_gaps)
-    elif found.format == "tiktoken":
-        description = tiktoken_file.read(
-            *found.paths, pattern=pattern, special_tokens=special_tokens, name=name, allow_gaps=allow_gaps
-        )
-    else:
-        description = tokenizer_json.read(*found.paths, ignore=ignore or (), name=name, allow_gaps=allow_gaps)
+    description = reader(*found.paths, name=name, **given)
+    if isinstance(description, SentencePieceModel):
+        return description
     return description if special is None else dataclasses.replace(description, special_policy=special)

@@ -17,9 +17,10 @@ from numba_nlp.kernels.tables.hashing import EMPTY, fill_merge_slots, fill_piece
 from numba_nlp.kernels.tables.merge_table import new_merge_table
 from numba_nlp.regex_split import RegexSplitter
 from vocab_tools.compiler.classes import class_tables
+from vocab_tools.compiler.flat_arrays import FlatStrings, flatten, special_arrays
 from vocab_tools.compiler.normalization import normalization_tables
 from vocab_tools.compiler.stages import compile_normalizers
-from vocab_tools.formats.description import KIND_BYTE, KIND_NORMAL, AddedToken, Description
+from vocab_tools.formats.description import KIND_BYTE, KIND_NORMAL, Description
 
 __all__ = ["MAX_PIECE_BYTES", "build_arrays"]
 
@@ -29,13 +30,6 @@ N_BASE = 256
 MAX_SYMBOLS = (1 << 20) - 1
 #: Pieces are merged alone in quadratic time while compiling; the longest ones in use have a few hundred bytes.
 MAX_PIECE_BYTES = 1 << 14
-
-
-class _Pieces(NamedTuple):
-    """Byte strings by id, one after the other; the model's side of them, or the decoder's."""
-
-    data: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
 
 
 class _Merges(NamedTuple):
@@ -71,8 +65,8 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
         reproduced exactly.
     """
     _check_sizes(description)
-    model = _flatten([piece or b"" for piece in description.pieces])
-    decoded = _flatten(description.decoded)
+    model = flatten([piece or b"" for piece in description.pieces])
+    decoded = flatten(description.decoded)
     byte_ids = _byte_ids(description.pieces)
     if description.merges is None:
         pairs = _derive(description, model, byte_ids)
@@ -121,7 +115,7 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
         "merge_symbols": merges.products,
         "class_index": classes.class_index,
         "class_blocks": classes.class_blocks,
-        **_special_arrays(description.added_tokens),
+        **special_arrays(description.added_tokens),
         "template_single": np.array(description.template_single, dtype=np.int32),
     }
     normalizing: dict[str, Any] = {}
@@ -149,6 +143,7 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
         "unique_products": merges.unique_products,
         "special_policy": description.special_policy,
         **normalizing,
+        **({} if description.inputs is None else description.inputs.metadata()),
     }
     return arrays, metadata
 
@@ -165,12 +160,6 @@ def _check_sizes(description: Description) -> None:
             f"{description.name}: {len(description.pieces)} ids, more than the {MAX_SYMBOLS} that a byte-level BPE "
             "vocabulary may have; compile a smaller one"
         )
-
-
-def _flatten(strings: list[bytes]) -> _Pieces:
-    offsets = np.zeros(len(strings) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, strings), dtype=np.int64, count=len(strings)), out=offsets[1:])
-    return _Pieces(np.frombuffer(b"".join(strings), dtype=np.uint8), offsets)
 
 
 def _table_size(entries: int) -> int:
@@ -193,7 +182,7 @@ def _model_pieces(description: Description) -> NDArray[np.int32]:
     return np.flatnonzero(of_model).astype(np.int32)
 
 
-def _derive(description: Description, model: _Pieces, byte_ids: NDArray[np.int32]) -> NDArray[np.int32]:
+def _derive(description: Description, model: FlatStrings, byte_ids: NDArray[np.int32]) -> NDArray[np.int32]:
     """Merges of a rank file, in order of rank; see :func:`numba_nlp.kernels.segment.derive.derive_merges`."""
     lengths = np.diff(model.offsets)
     merged = np.flatnonzero(lengths > 1).astype(np.int32)
@@ -236,18 +225,3 @@ def _pair_table(merges: _Merges) -> NDArray[np.int32]:
     both = np.flatnonzero((merges.lefts < N_BASE) & (merges.rights < N_BASE))
     table[merges.lefts[both] << 8 | merges.rights[both]] = both
     return table
-
-
-def _special_arrays(added_tokens: tuple[AddedToken, ...]) -> dict[str, NDArray[Any]]:
-    ordered = sorted(added_tokens, key=lambda token: token.content.encode())
-    contents = _flatten([token.content.encode() for token in ordered])
-    flags = [
-        token.special | token.lstrip << 1 | token.rstrip << 2 | token.single_word << 3 | token.normalized << 4
-        for token in ordered
-    ]
-    return {
-        "special_bytes": contents.data,
-        "special_offsets": contents.offsets,
-        "special_ids": np.array([token.id for token in ordered], dtype=np.int32),
-        "special_flags": np.array(flags, dtype=np.uint8),
-    }

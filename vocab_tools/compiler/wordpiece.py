@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from numba_nlp._schemas.fields import FORMAT_VERSION
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
-from numba_nlp.kernels.segment.wordpiece_memory import FIRST_ROOT, FURTHER_ROOT, MAX_CHARACTERS, UNKNOWN
-from numba_nlp.kernels.tables.piece_trie import BLOCK, MAX_PLACES, RESERVED, add_pieces
-from vocab_tools.compiler.bert_characters import bert_characters
-from vocab_tools.compiler.byte_bpe import _flatten as flatten
-from vocab_tools.compiler.byte_bpe import _special_arrays as special_arrays
+from numba_nlp.kernels.segment.wordpiece_memory import FURTHER, FURTHER_BYTE, MAX_CHARACTERS, UNKNOWN
+from numba_nlp.kernels.tables.double_array import ROOT, step
+from vocab_tools.compiler.bert_characters import bert_characters, recorded_library_version, strip_option
+from vocab_tools.compiler.double_array import build_double_array
+from vocab_tools.compiler.flat_arrays import flatten, special_arrays
 from vocab_tools.formats.bert_vocab import WordPieceDescription
 
 __all__ = ["MAX_PIECE_BYTES", "build_arrays", "build_trie", "decoded_forms"]
@@ -71,12 +71,12 @@ def build_arrays(description: WordPieceDescription) -> tuple[dict[str, NDArray[A
             first[content] = number
         if piece.startswith(description.prefix) and len(piece) > len(description.prefix):
             further[content[len(description.prefix.encode()) :]] = number
-    trie, first_root, further_root = build_trie(first, further, description.name)
+    units, node = build_trie(first, further, description.name)
 
-    constants = np.zeros(4, np.int64)
+    constants = np.zeros(3, np.int64)
     constants[UNKNOWN] = description.unknown
     constants[MAX_CHARACTERS] = min(description.max_input_chars_per_word, _MOST_CHARACTERS)
-    constants[FIRST_ROOT], constants[FURTHER_ROOT] = first_root, further_root
+    constants[FURTHER] = node
 
     written = list(description.pieces)
     for token in description.added_tokens:
@@ -97,7 +97,7 @@ def build_arrays(description: WordPieceDescription) -> tuple[dict[str, NDArray[A
         "piece_kinds": description.kinds,
         "decoded_bytes": decoded.data,
         "decoded_offsets": decoded.offsets,
-        "piece_trie": trie,
+        "trie_units": units,
         "wordpiece": constants,
         **characters._asdict(),
         **special_arrays(description.added_tokens),
@@ -110,21 +110,23 @@ def build_arrays(description: WordPieceDescription) -> tuple[dict[str, NDArray[A
         "source_format": description.source_format,
         "source_digest": description.source_digest,
         "reference": description.reference,
+        # its stages follow different versions, those of the libraries that this version of tokenizers is built from
+        "unicode_version": f"as tokenizers {recorded_library_version()}",
         "prefix": description.prefix,
         "clean_text": description.clean_text,
         "handle_chinese_chars": description.handle_chinese_chars,
-        "strip_accents": description.lowercase if description.strip_accents is None else description.strip_accents,
+        "strip_accents": strip_option(description.strip_accents, description.lowercase),
         "lowercase": description.lowercase,
+        "decoder_prefix": description.decoder_prefix,
         "cleanup": description.cleanup,
         "special_policy": description.special_policy,
+        **({} if description.inputs is None else description.inputs.metadata()),
     }
     return arrays, metadata
 
 
-def build_trie(
-    first: Mapping[bytes, int], further: Mapping[bytes, int], name: str
-) -> tuple[NDArray[np.uint64], int, int]:
-    """Put the pieces that begin a word, and those that go on in it, into one array.
+def build_trie(first: Mapping[bytes, int], further: Mapping[bytes, int], name: str) -> tuple[NDArray[np.uint32], int]:
+    """Put the pieces that begin a word, and those that go on in it, into one double array.
 
     Parameters
     ----------
@@ -135,36 +137,23 @@ def build_trie(
 
     Returns
     -------
-    trie, first_root, further_root : uint64[m], int, int
-        See :mod:`numba_nlp.kernels.tables.piece_trie`.
+    units, node : uint32[m], int
+        See :mod:`numba_nlp.kernels.tables.double_array`; the node is the one below which ``further`` lies.
 
     Raises
     ------
     UnsupportedFeatureError
         The pieces have more different beginnings than the array can number.
     """
-    size = RESERVED + BLOCK
-    while 4 * size < sum(map(len, first)) + sum(map(len, further)):
-        size *= 2
-    while size <= MAX_PLACES:
-        trie, taken = np.zeros(size, np.uint64), np.zeros(size, np.uint8)
-        roots = []
-        for pieces in (first, further):
-            ordered = sorted(pieces)
-            keys = flatten(ordered)
-            values = np.array([pieces[key] for key in ordered], np.int32)
-            children, pending = np.zeros(2 * 257, np.int64), np.zeros(4 * (values.size + 257), np.int64)
-            roots.append(int(add_pieces(keys.data, keys.offsets, values, children, pending, trie, taken)))
-        if min(roots) >= 0:
-            used = np.flatnonzero(trie)
-            # the children of any base in use lie in its span of 256 places
-            n = RESERVED + BLOCK if not used.size else (int(used[-1]) // BLOCK + 1) * BLOCK
-            return trie[:n].copy(), roots[0], roots[1]
-        size *= 2
-    raise UnsupportedFeatureError(
-        f"{name}: the pieces need more than the {MAX_PLACES} places that their trie may have; compile a smaller "
-        "vocabulary"
-    )
+    mark = bytes([FURTHER_BYTE])
+    # the mark itself is a key so that the node is there
+    ids = {**first, mark: 0, **{mark + piece: number for piece, number in further.items()}}
+    keys = sorted(ids)
+    try:
+        units = build_double_array(keys, [ids[key] for key in keys])
+    except ValueError as error:
+        raise UnsupportedFeatureError(f"{name}: {error}; compile a smaller vocabulary") from error
+    return units, int(step(units, ROOT, FURTHER_BYTE))
 
 
 def decoded_forms(token: str, prefix: str, cleanup: bool) -> tuple[str, str]:

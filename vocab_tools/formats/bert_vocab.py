@@ -24,7 +24,9 @@ from vocab_tools.formats.description import (
     TEXT_PLACE,
     AddedToken,
 )
+from vocab_tools.formats.model_inputs import InputSettings
 from vocab_tools.formats.reading import read_text
+from vocab_tools.formats.stages.post_processors import PAIR_PLACE, Template
 
 __all__ = ["WordPieceDescription", "read"]
 
@@ -67,6 +69,8 @@ class WordPieceDescription:
         What is done with special tokens written in the text.
     template_single : tuple of int
         Ids that make up one encoded text when special tokens are asked for, ``TEXT_PLACE`` for the text itself.
+    inputs : InputSettings or None
+        What the source says about model inputs.
     """
 
     name: str
@@ -87,14 +91,16 @@ class WordPieceDescription:
     cleanup: bool = True
     special_policy: str = "match"
     template_single: tuple[int, ...] = ()
+    inputs: InputSettings | None = None
 
 
 def read(
     path: str | Path,
     *,
-    lowercase: bool = True,
-    handle_chinese_chars: bool = True,
+    do_lower_case: bool = True,
+    tokenize_chinese_chars: bool = True,
     strip_accents: bool | None = None,
+    max_input_chars_per_word: int = 100,
     unk_token: str = "[UNK]",  # noqa: S107  no password
     sep_token: str = "[SEP]",  # noqa: S107  no password
     pad_token: str = "[PAD]",  # noqa: S107  no password
@@ -107,10 +113,12 @@ def read(
     Parameters
     ----------
     path : str or Path
-    lowercase, handle_chinese_chars : bool
-        ``do_lower_case`` and ``tokenize_chinese_chars`` of transformers.
+    do_lower_case, tokenize_chinese_chars : bool
+        As of transformers: a vocabulary of lower case needs the first, one with case must not have it.
     strip_accents : bool, optional
         None strips them together with lower-casing.
+    max_input_chars_per_word : int
+        Longer words are unknown; transformers always takes 100.
     unk_token, sep_token, pad_token, cls_token, mask_token : str
         The special tokens. Those that the file lacks get the next ids, in this order.
     name : str, optional
@@ -123,8 +131,12 @@ def read(
     Raises
     ------
     SourceFormatError
-        The file breaks its format, has no token for unknown words, or has too many lines.
+        The file breaks its format, has no token for unknown words, has too many lines, or an option has no sense.
     """
+    if type(max_input_chars_per_word) is not int or max_input_chars_per_word < 0:
+        raise SourceFormatError(
+            f"max_input_chars_per_word must be a whole number of at least 0, got {max_input_chars_per_word!r}"
+        )
     path = Path(path)
     text, digest = read_text(path)
     lines = text.split("\n")
@@ -161,6 +173,13 @@ def read(
         added[content] = AddedToken(content, place)
     kinds = np.array([KIND_ABSENT if piece is None else KIND_NORMAL for piece in pieces], np.uint8)
     kinds[[token.id for token in added.values()]] = KIND_CONTROL
+    first, last = added[cls_token].id, added[sep_token].id
+    inputs = InputSettings(
+        Template((first, TEXT_PLACE, last), (0, 0, 0)),
+        Template((first, TEXT_PLACE, last, PAIR_PLACE, last), (0, 0, 0, 1, 1)),
+        pad_id=added[pad_token].id,
+        model_input_names=("input_ids", "token_type_ids", "attention_mask"),
+    )
     return WordPieceDescription(
         name=name or path.stem,
         source_format="vocab.txt",
@@ -170,8 +189,10 @@ def read(
         kinds=kinds,
         unknown=ids[unk_token],
         added_tokens=tuple(added.values()),
-        handle_chinese_chars=handle_chinese_chars,
+        max_input_chars_per_word=max_input_chars_per_word,
+        handle_chinese_chars=tokenize_chinese_chars,
         strip_accents=strip_accents,
-        lowercase=lowercase,
-        template_single=(added[cls_token].id, TEXT_PLACE, added[sep_token].id),
+        lowercase=do_lower_case,
+        template_single=inputs.template_single,
+        inputs=inputs,
     )

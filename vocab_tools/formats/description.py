@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vocab_tools.formats.stages.normalizers import Normalizer
+
+if TYPE_CHECKING:
+    from vocab_tools.formats.model_inputs import InputSettings
 
 __all__ = [
     "KIND_ABSENT",
@@ -107,6 +111,9 @@ class Description:
     template_single : tuple of int
         Ids that make up one encoded text when special tokens are asked for, ``TEXT_PLACE`` for the text itself;
         empty when nothing is added.
+    inputs : InputSettings or None
+        What the source says about model inputs; None where it says nothing. Its template for one text is
+        ``template_single``.
     """
 
     name: str
@@ -127,3 +134,4 @@ class Description:
     normalizers: tuple[Normalizer, ...] = ()
     special_policy: str = "match"
     template_single: tuple[int, ...] = ()
+    inputs: InputSettings | None = None

@@ -12,17 +12,23 @@ from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 
 __all__ = ["SUPPORTED", "Source", "detect"]
 
-SUPPORTED = "a tokenizer.json, a pair of vocab.json and merges.txt, a .tiktoken rank file, or a SentencePiece .model"
+SUPPORTED = (
+    "a tokenizer.json, a pair of vocab.json and merges.txt, a vocab.txt of BERT, a .tiktoken rank file, "
+    "or a SentencePiece .model"
+)
 _HEAD_BYTES = 4096
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2}[ \t]+[0-9]+[ \t]*(?:\r?\n|$)")
 _FLAT_JSON = re.compile(rb'\s*\{\s*(?:\}|"(?:[^"\\]|\\.)*"\s*:\s*-?[0-9])')
+#: A line of its own: BERT's token of unknown words.
+_UNKNOWN_LINE = re.compile(rb"^\[UNK\][ \t\r]*$", re.MULTILINE)
 _MODEL_SUFFIXES = {".model", ".spm"}
 #: Names of formats that later versions read, so that the refusal can say what the file is.
 _KNOWN_BY_NAME = {
     ".safetensors": "a compiled vocabulary (load it with numba_nlp.load_tokenizer) or the weights of a model",
     ".vocab": "the text form of a sentencepiece vocabulary",
     ".gz": "a compressed file (unpack it first)",
-    ".txt": "a word list such as BERT's vocab.txt, or a merges.txt without its vocab.json",
+    ".txt": "a merges.txt without its vocab.json, or a word list that neither has a line [UNK] near its beginning "
+    "nor a name that ends in vocab.txt,",
     ".bpe": "a merge list without its vocab.json, or subword-nmt codes",
     ".codes": "subword-nmt codes",
 }
@@ -33,7 +39,7 @@ class Source(NamedTuple):
 
     Attributes
     ----------
-    format : {"tokenizer.json", "gpt2", "tiktoken", "sentencepiece"}
+    format : {"tokenizer.json", "gpt2", "vocab.txt", "tiktoken", "sentencepiece"}
     paths : tuple of Path
         The file; for "gpt2" the pieces first, then the merges.
     """
@@ -85,16 +91,20 @@ def _detect_one(path: Path) -> Source:
     head = _head(path)
     if not head:
         raise SourceFormatError(f"{path}: the file is empty; was its download interrupted?")
+    if _is_model(head):
+        return Source("sentencepiece", (path,))
+    if _UNKNOWN_LINE.search(head):
+        return Source("vocab.txt", (path,))
     if _FLAT_JSON.match(head):
         raise SourceFormatError(
             f"{path}: a vocab.json holds pieces but no merges; pass both files, [{str(path)!r}, '.../merges.txt']"
         )
-    if _is_model(head):
-        return Source("sentencepiece", (path,))
     if head.lstrip()[:1] == b"{":
         return Source("tokenizer.json", (path,))
     if path.suffix == ".tiktoken" or _RANK_LINE.match(head):
         return Source("tiktoken", (path,))
+    if path.name.endswith("vocab.txt"):
+        return Source("vocab.txt", (path,))
     if not _MODEL_SUFFIXES.isdisjoint(path.suffixes):
         return Source("sentencepiece", (path,))
     what = next((_KNOWN_BY_NAME[suffix] for suffix in reversed(path.suffixes) if suffix in _KNOWN_BY_NAME), None)
@@ -121,6 +131,8 @@ def _no_file(path: Path) -> str:
         advice = str(path / "tokenizer.json")
     elif {"vocab.json", "merges.txt"} <= inside:
         advice = f"[{str(path / 'vocab.json')!r}, {str(path / 'merges.txt')!r}]"
+    elif "vocab.txt" in inside:
+        advice = str(path / "vocab.txt")
     else:
         advice = SUPPORTED
     return f"{path}: a folder is not supported by this version; give {advice}"

@@ -12,25 +12,37 @@ from typing import NamedTuple
 from numba_nlp.errors import SourceFormatError
 from vocab_tools.compiler.patterns import BYTE_LEVEL_REGEX
 from vocab_tools.formats.description import MAX_IDS, TEXT_PLACE, AddedToken, Description
+from vocab_tools.formats.model_inputs import InputSettings, pad_among
 from vocab_tools.formats.piece_table import Place, check_ids, lay_out, merge_ids, quote
 from vocab_tools.formats.reading import digest_of, parse_json, read_text, split_lines
+from vocab_tools.formats.stages.post_processors import PAIR_PLACE, Template
 
 __all__ = ["FAMILIES", "read"]
 
 
 class _Family(NamedTuple):
-    """What a family adds to the two files: special tokens, template, handling of spans."""
+    """What a family adds to the two files: special tokens, templates, handling of spans.
+
+    In a template a number stands for a text. Types are 0, but 1 for the second text where nothing is added.
+    """
 
     special_tokens: tuple[str, ...]
     takes_left_space: frozenset[str]
-    template: tuple[str | None, ...]
+    single: tuple[str | int, ...]
+    pair: tuple[str | int, ...]
     trim_offsets: bool
 
 
 FAMILIES = {
-    "gpt2": _Family(("<|endoftext|>",), frozenset(), (), False),
+    "gpt2": _Family(("<|endoftext|>",), frozenset(), (TEXT_PLACE,), (TEXT_PLACE, PAIR_PLACE), False),
     # RobertaProcessing trims spans itself; "<mask>" takes the space before it.
-    "roberta": _Family(("<s>", "<pad>", "</s>", "<unk>", "<mask>"), frozenset({"<mask>"}), ("<s>", None, "</s>"), True),
+    "roberta": _Family(
+        ("<s>", "<pad>", "</s>", "<unk>", "<mask>"),
+        frozenset({"<mask>"}),
+        ("<s>", TEXT_PLACE, "</s>"),
+        ("<s>", TEXT_PLACE, "</s>", "</s>", PAIR_PLACE, "</s>"),
+        True,
+    ),
 }
 
 
@@ -72,8 +84,7 @@ def read(
     chosen = _choose_family(vocab, family, vocab_path)
     added = _added_tokens(vocab, FAMILIES[chosen], place)
     table = lay_out(vocab, added, place, allow_gaps=allow_gaps, strict=True)
-    ids = {token.content: token.id for token in added}
-    template = tuple(TEXT_PLACE if name is None else ids[name] for name in FAMILIES[chosen].template)
+    inputs = _input_settings(FAMILIES[chosen], added)
     return Description(
         name=name or chosen,
         source_format="gpt2",
@@ -88,8 +99,20 @@ def read(
         pattern_regex=BYTE_LEVEL_REGEX,
         trim_offsets=FAMILIES[chosen].trim_offsets,
         special_policy="match",
-        template_single=template,
+        template_single=inputs.template_single,
+        inputs=inputs,
     )
+
+
+def _input_settings(family: _Family, added: tuple[AddedToken, ...]) -> InputSettings:
+    ids = {token.content: token.id for token in added}
+    single, pair = (
+        tuple(part if isinstance(part, int) else ids[part] for part in parts) for parts in (family.single, family.pair)
+    )
+    if len(single) == 1:
+        return InputSettings(pad_id=pad_among(added))
+    types = (0,) * len(single), (0,) * len(pair)
+    return InputSettings(Template(single, types[0]), Template(pair, types[1]), pad_id=pad_among(added))
 
 
 def _choose_family(vocab: dict[str, int], family: str | None, path: Path) -> str:

@@ -21,7 +21,7 @@ from vocab_tools.formats.description import (
 )
 from vocab_tools.formats.reading import line_of
 
-__all__ = ["PieceTable", "Place", "check_ids", "lay_out", "merge_ids", "quote"]
+__all__ = ["PieceTable", "Place", "check_gaps", "check_ids", "lay_out", "merge_ids", "quote"]
 
 _SHOWN = 5
 
@@ -136,7 +136,7 @@ def lay_out(
         table.decoded[token.id] = token.content.encode() if piece is None else piece
         table.kinds[token.id] = KIND_CONTROL if token.special else KIND_USER_DEFINED
     _check_bytes(vocab, place)
-    _check_gaps(table.kinds, place, allow_gaps)
+    check_gaps(table.kinds, place, allow_gaps)
     return table
 
 
@@ -151,7 +151,13 @@ def _check_bytes(vocab: Mapping[str, int], place: Place) -> None:
         )
 
 
-def _check_gaps(kinds: NDArray[np.uint8], place: Place, allow_gaps: bool) -> None:
+def check_gaps(kinds: NDArray[np.uint8], place: Place, allow_gaps: bool) -> None:
+    """Check that every id belongs to something.
+
+    Raises
+    ------
+    SourceFormatError
+    """
     gaps = np.flatnonzero(kinds == KIND_ABSENT)
     if gaps.size and not allow_gaps:
         shown = ", ".join(map(str, gaps[:_SHOWN]))

@@ -1,4 +1,4 @@
-"""Reader of Hugging Face ``tokenizer.json`` files with a byte-level BPE model."""
+"""Reader of Hugging Face ``tokenizer.json`` files with a byte-level BPE or a WordPiece model."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
+from vocab_tools.formats import wordpiece_json
+from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.description import MAX_IDS, AddedToken, Description
+from vocab_tools.formats.model_inputs import settings_of_file
 from vocab_tools.formats.piece_table import Place, check_ids, lay_out, merge_ids, quote
 from vocab_tools.formats.reading import parse_json, read_text
+from vocab_tools.formats.stages.post_processors import read_post_processors
 from vocab_tools.formats.tokenizer_stages import (
     Stage,
     read_decoder,
     read_normalizer,
-    read_post_processor,
     read_pre_tokenizer,
 )
 
@@ -37,7 +40,7 @@ _ADDED_TOKEN_OPTIONS = ("special", "lstrip", "rstrip", "single_word", "normalize
 
 def read(
     path: str | Path, *, name: str | None = None, ignore: Sequence[str] = (), allow_gaps: bool = False
-) -> Description:
+) -> Description | WordPieceDescription:
     """Read a ``tokenizer.json``.
 
     Parameters
@@ -53,7 +56,7 @@ def read(
 
     Returns
     -------
-    Description
+    Description or WordPieceDescription
 
     Raises
     ------
@@ -70,7 +73,10 @@ def read(
     text, digest = read_text(path)
     root = Stage(path, "", parse_json(path, text))
     model = root.need("model")
-    _check_model_type(model)
+    model.expect(dict, "an object")
+    of_words = wordpiece_json.is_wordpiece(model)
+    if not of_words:
+        _check_model_type(model)
     root.only(*_FIELDS)
 
     def stage(key: str) -> Stage:
@@ -78,16 +84,21 @@ def read(
 
     if stage("version").value not in (None, "1.0"):
         stage("version").refuse("only version '1.0' of tokenizer.json is known")
-    _read_model_options(model)
     for key in IGNORABLE:
         if stage(key).value is not None and key not in ignore:
             stage(key).refuse(f"{key} set inside the file is not applied", f'pass ignore=("{key}",) to leave it out')
+    name = name or (path.resolve().parent.name if path.stem == "tokenizer" else path.stem)
+    place = Place(path, text, "model.vocab")
+    if of_words:
+        words = wordpiece_json.read_vocab(model, place)
+        added = _read_added_tokens(stage("added_tokens"), words)
+        return wordpiece_json.read(root, words, added, place, name=name, source_digest=digest, allow_gaps=allow_gaps)
+    _read_model_options(model)
     normalizers = read_normalizer(stage("normalizer"))
     cutting = read_pre_tokenizer(stage("pre_tokenizer"))
     read_decoder(stage("decoder"))
-    post = read_post_processor(stage("post_processor"))
+    post = read_post_processors(stage("post_processor"))
 
-    place = Place(path, text, "model.vocab")
     vocab = check_ids(model.need("vocab").value, place)
     added = _read_added_tokens(stage("added_tokens"), vocab)
     for number, token in enumerate(added if normalizers else ()):
@@ -100,11 +111,9 @@ def read(
     if ignore_merges:
         _refuse_whole_single_words(added, vocab, model.below("ignore_merges"))
     table = lay_out(vocab, added, place, allow_gaps=allow_gaps, strict=False)
-    for number in post.template_single:
-        if number >= len(table.decoded):
-            raise SourceFormatError(f"{path}: post_processor: the id {number} belongs to no piece")
+    inputs = settings_of_file(post, stage("padding"), added, len(table.decoded))
     return Description(
-        name=name or (path.resolve().parent.name if path.stem == "tokenizer" else path.stem),
+        name=name,
         source_format="tokenizer.json",
         source_digest=digest,
         reference="tokenizers",
@@ -121,18 +130,19 @@ def read(
         ignore_merges=ignore_merges,
         normalizers=normalizers,
         special_policy="match",
-        template_single=post.template_single,
+        template_single=inputs.template_single,
+        inputs=inputs,
     )
 
 
 def _check_model_type(model: Stage) -> None:
     """Accept BPE; old files leave the type out, and then the fields tell."""
-    if "type" in model.expect(dict, "an object"):
+    if "type" in model.value:
         if model.value["type"] != "BPE":
-            model.below("type").refuse("only BPE models of the byte-level kind are supported by this version")
+            model.below("type").refuse("this version knows WordPiece models, and BPE models of the byte-level kind")
     elif "merges" not in model.value:
         raise UnsupportedFeatureError(
-            f"{model}: a model without a type and without merges is not BPE, which this version needs"
+            f"{model}: a model without a type, and without the fields of BPE or WordPiece, is not supported"
         )
 
 

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba_nlp.errors import SourceFormatError
 from vocab_tools.compiler.patterns import BYTE_LEVEL_REGEX, PatternChoice, recognise_splits
-from vocab_tools.formats.description import TEXT_PLACE
 from vocab_tools.formats.stages.normalizers import Normalizer, read_normalizers
 from vocab_tools.formats.stages.stage import Stage
 
 __all__ = [
-    "PostProcessing",
     "PreTokenizing",
     "Stage",
     "read_decoder",
     "read_normalizer",
-    "read_post_processor",
     "read_pre_tokenizer",
 ]
 
@@ -32,14 +28,6 @@ class PreTokenizing(NamedTuple):
 
     pattern: PatternChoice
     add_prefix_space: bool
-
-
-class PostProcessing(NamedTuple):
-    """What is done to spans and ids after the model; see ``Description`` for the fields."""
-
-    trim_offsets: bool = False
-    trim_keeps_prefix_space: bool = False
-    template_single: tuple[int, ...] = ()
 
 
 def read_normalizer(stage: Stage) -> tuple[Normalizer, ...]:
@@ -147,92 +135,3 @@ def read_decoder(stage: Stage) -> None:
         stage.refuse(f"the decoder {stage.kind!r} is not supported, only ByteLevel is")
     _checked_byte_level(stage)
     return None
-
-
-def read_post_processor(stage: Stage) -> PostProcessing:
-    """Read ``ByteLevel``, ``RobertaProcessing``, ``TemplateProcessing``, or a sequence of them.
-
-    In a sequence spans may be trimmed once, before special tokens are added once: trimming twice takes more off in
-    tokenizers, and trimming after adding looks at the added tokens too.
-
-    Raises
-    ------
-    UnsupportedFeatureError
-    SourceFormatError
-    """
-    if stage.value is None:
-        return PostProcessing()
-    if stage.kind == "Sequence":
-        stage.only("type", "processors")
-        whole = PostProcessing()
-        for inner in stage.need("processors").each():
-            part = read_post_processor(inner)
-            if part.trim_offsets and (whole.trim_offsets or whole.template_single):
-                inner.refuse("spans are trimmed after another post-processor trimmed them or added tokens")
-            if part.template_single and whole.template_single:
-                inner.refuse("two post-processors add special tokens")
-            if part.trim_offsets:
-                whole = whole._replace(trim_offsets=True, trim_keeps_prefix_space=part.trim_keeps_prefix_space)
-            if part.template_single:
-                whole = whole._replace(template_single=part.template_single)
-        return whole
-    readers = {"ByteLevel": _byte_level_post, "RobertaProcessing": _roberta_post, "TemplateProcessing": _template_post}
-    if stage.kind not in readers:
-        stage.refuse(f"the post-processor {stage.kind!r} is not supported; known are {', '.join(readers)}")
-    return readers[stage.kind](stage)
-
-
-def _trimming(trim_offsets: bool, add_prefix_space: bool) -> PostProcessing:
-    return PostProcessing(trim_offsets=trim_offsets, trim_keeps_prefix_space=trim_offsets and add_prefix_space)
-
-
-def _byte_level_post(stage: Stage) -> PostProcessing:
-    options = _checked_byte_level(stage)
-    return _trimming(options["trim_offsets"], options["add_prefix_space"])
-
-
-def _roberta_post(stage: Stage) -> PostProcessing:
-    stage.only("type", "sep", "cls", "trim_offsets", "add_prefix_space")
-    first, last = (_named_id(stage.need(key)) for key in ("cls", "sep"))
-    # Without these two tokenizers takes the stage for another one, which never trims: they must be there.
-    trimming = _trimming(stage.option("trim_offsets"), stage.option("add_prefix_space"))
-    return trimming._replace(template_single=(first, TEXT_PLACE, last))
-
-
-def _named_id(stage: Stage) -> int:
-    if len(stage.each()) != 2 or type(stage.value[0]) is not str:
-        raise SourceFormatError(f"{stage}: expected a token and its id, got {stage.shown}")
-    return _id(stage.below(1))
-
-
-def _id(stage: Stage) -> int:
-    if type(stage.value) is not int or stage.value < 0:
-        raise SourceFormatError(f"{stage}: expected an id, got {stage.shown}")
-    return stage.value
-
-
-def _template_post(stage: Stage) -> PostProcessing:
-    stage.only("type", "single", "pair", "special_tokens")
-    tokens = stage.need("special_tokens")
-    tokens.expect(dict, "an object")
-    template: list[int] = []
-    for part in stage.need("single").each():
-        part.expect(dict, "an object")
-        if set(part.value) == {"Sequence"}:
-            place = part.below("Sequence")
-            if place.need("id").value != "A" or TEXT_PLACE in template:
-                part.refuse("a template for one text must hold the text, $A, exactly once")
-            template.append(TEXT_PLACE)
-        elif set(part.value) == {"SpecialToken"}:
-            place = part.below("SpecialToken")
-            name = place.need("id").expect(str, "the name of a special token")
-            if name not in tokens.value:
-                raise SourceFormatError(f"{place}: {name!r} is not among {tokens.path}")
-            template += [_id(number) for number in tokens.below(name).need("ids").each()]
-        else:
-            part.refuse("only Sequence and SpecialToken are known in a template")
-        if place.need("type_id").value != 0:
-            place.below("type_id").refuse("type ids other than 0 in the template of one text are not supported")
-    if TEXT_PLACE not in template:
-        stage.below("single").refuse("a template for one text must hold the text, $A, exactly once")
-    return PostProcessing(template_single=tuple(template) if len(template) > 1 else ())

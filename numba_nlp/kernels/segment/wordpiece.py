@@ -28,10 +28,18 @@ from numba_nlp.kernels.segment.normalize_bert import (
     unit_of,
 )
 from numba_nlp.kernels.segment.window_words import fill_chunks
-from numba_nlp.kernels.segment.wordpiece_memory import FIRST_ROOT, FURTHER_ROOT, MAX_CHARACTERS, UNKNOWN
-from numba_nlp.kernels.tables.piece_trie import longest_piece
+from numba_nlp.kernels.segment.wordpiece_memory import FURTHER, MAX_CHARACTERS, UNKNOWN
+from numba_nlp.kernels.tables.double_array import ROOT, longest_below
 
-__all__ = ["encode_rows_wordpiece", "encode_unseen", "encode_words", "next_word", "segment", "solve_words"]
+__all__ = [
+    "encode_rows_wordpiece",
+    "encode_unseen",
+    "encode_words",
+    "next_word",
+    "put_word_spans",
+    "segment",
+    "solve_words",
+]
 
 #: Number of characters of a word that the scratch does not hold.
 NO_ROOM = -1
@@ -63,9 +71,9 @@ def segment(tables, text, start, stop, n_characters, ids, token_ends, out):
     first = out
     if n_characters <= tables.wordpiece[MAX_CHARACTERS]:
         position = start
-        root = tables.wordpiece[FIRST_ROOT]
+        node = np.int64(ROOT)
         while position < stop:
-            piece, end = longest_piece(tables.piece_trie, root, text, position, stop)
+            piece, end = longest_below(tables.trie_units, node, text, position, stop)
             if piece < 0:
                 break
             ids[out] = np.int32(piece)
@@ -73,7 +81,7 @@ def segment(tables, text, start, stop, n_characters, ids, token_ends, out):
                 token_ends[out] = np.int32(end)
             out += 1
             position = end
-            root = tables.wordpiece[FURTHER_ROOT]
+            node = tables.wordpiece[FURTHER]
         if position == stop:
             return out
     ids[first] = np.int32(tables.wordpiece[UNKNOWN])
@@ -185,6 +193,42 @@ def next_word(tables, data, position, stop, start, text, from_starts, from_ends)
 
 
 @kernel
+def put_word_spans(scratch, n_ids, base, starts, ends, out):
+    """Write where in the text the tokens of a word come from.
+
+    Parameters
+    ----------
+    scratch : WordPieceScratch
+        ``from_starts``, ``from_ends`` and ``token_ends`` as :func:`next_word` and :func:`segment` wrote them.
+    n_ids : int64
+        Tokens of the word.
+    base : int64
+        Added to each place.
+    starts, ends : int64[k]
+        Written from ``out`` on.
+    out : int64
+
+    Returns
+    -------
+    int64
+        Place after the last span.
+    """
+    from_starts, from_ends, token_ends = scratch.from_starts, scratch.from_ends, scratch.token_ends
+    first = np.int64(0)
+    for i in range(n_ids):
+        last = np.int64(token_ends[i])
+        begin, end = np.int64(from_starts[first]), np.int64(from_ends[last - 1])
+        # marks may have been put into another order
+        for k in range(first, last):
+            begin = min(begin, np.int64(from_starts[k]))
+            end = max(end, np.int64(from_ends[k]))
+        starts[out + i] = base + begin
+        ends[out + i] = base + end
+        first = last
+    return out + n_ids
+
+
+@kernel
 def encode_words(tables, data, start, stop, scratch, ids, starts, ends, out):
     """Ids of a text, and where in the text each comes from.
 
@@ -222,17 +266,7 @@ def encode_words(tables, data, start, stop, scratch, ids, starts, ends, out):
             return out
         n_ids = segment(tables, text, np.int64(0), n, n_characters, ids[out:], token_ends, np.int64(0))
         if starts.size:
-            first = np.int64(0)
-            for i in range(n_ids):
-                last = np.int64(token_ends[i])
-                begin, end = np.int64(from_starts[first]), np.int64(from_ends[last - 1])
-                # marks may have been put into another order
-                for k in range(first, last):
-                    begin = min(begin, np.int64(from_starts[k]))
-                    end = max(end, np.int64(from_ends[k]))
-                starts[out + i] = begin
-                ends[out + i] = end
-                first = last
+            put_word_spans(scratch, n_ids, np.int64(0), starts, ends, out)
         out += n_ids
 
 

@@ -12,8 +12,8 @@ from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
 from numba_nlp.kernels.segment.normalize_bert import normalized_room
 
 __all__ = [
-    "FIRST_ROOT",
-    "FURTHER_ROOT",
+    "FURTHER",
+    "FURTHER_BYTE",
     "MAX_CHARACTERS",
     "UNKNOWN",
     "WordPieceScratch",
@@ -22,7 +22,9 @@ __all__ = [
 ]
 
 #: Places in ``WordPieceTables.wordpiece``.
-UNKNOWN, MAX_CHARACTERS, FIRST_ROOT, FURTHER_ROOT = range(4)
+UNKNOWN, MAX_CHARACTERS, FURTHER = range(3)
+#: Before pieces that go on within a word, in place of their prefix; no text has it.
+FURTHER_BYTE = 0xFF
 
 
 class WordPieceTables(NamedTuple):
@@ -32,8 +34,8 @@ class WordPieceTables(NamedTuple):
     normal_blocks: NDArray[np.uint32]  # [blocks * 128]
     normal_several: NDArray[np.uint32]  # [m]
     pair_kinds: NDArray[np.uint8]  # [4096], see vocab_tools.compiler.bert_characters
-    piece_trie: NDArray[np.uint64]  # [m], see kernels/tables/piece_trie.py
-    wordpiece: NDArray[np.int64]  # [4]: id of unknown words, most characters of a word, base of the roots of both tries
+    trie_units: NDArray[np.uint32]  # [m], see kernels/tables/double_array.py
+    wordpiece: NDArray[np.int64]  # [3]: id of unknown words, most characters of a word, node of pieces that go on
 
 
 class WordPieceScratch(NamedTuple):

@@ -143,6 +143,41 @@ def common_prefix_search(units, data, start, stop, lengths, values):
 
 
 @kernel
+def longest_below(units, node, data, start, stop):
+    """Value and end of the longest stretch from ``start`` on that leads from a node to the end of a key.
+
+    Parameters
+    ----------
+    units : uint32[n]
+    node : int64
+        ``ROOT``, or where the walk over the first bytes of some keys ended.
+    data : uint8[m]
+    start, stop : int64
+
+    Returns
+    -------
+    value, end : int64, int64
+        ``-1, start`` when there is none; the node itself does not count.
+    """
+    unit = np.int64(peek(units, node))
+    value_place = np.int64(-1)
+    end = start
+    position = start
+    while position < stop:
+        byte = np.int64(peek(data, position))
+        unit = np.int64(peek(units, (unit >> BASE_SHIFT) ^ byte))
+        if unit & LABEL_MASK != byte:
+            break
+        position += 1
+        if unit & HAS_VALUE != 0:
+            value_place = (unit >> BASE_SHIFT) ^ 256
+            end = position
+    if value_place < 0:
+        return np.int64(-1), end
+    return np.int64(peek(units, value_place)) & (VALUE_FLAG - 1), end
+
+
+@kernel
 def longest_prefix(units, data, start, stop):
     """Length and value of the longest key that ``data[start:stop]`` begins with.
 
@@ -157,17 +192,8 @@ def longest_prefix(units, data, start, stop):
     length, value : int64, int64
         0 and -1 when there is none.
     """
-    length, found = np.int64(0), np.int64(-1)
-    node = np.int64(ROOT)
-    for i in range(start, stop):
-        node = step(units, node, np.int64(data[i]))
-        if node < 0:
-            break
-        value = value_at(units, node)
-        if value >= 0:
-            length = np.int64(i + 1 - start)
-            found = value
-    return length, found
+    value, end = longest_below(units, np.int64(ROOT), data, start, stop)
+    return end - start, value
 
 
 @kernel

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from numba_nlp.reference.segment.normalize_bert import words
-from numba_nlp.reference.tables.piece_trie import longest_piece
+from numba_nlp.reference.tables.double_array import ROOT, longest_below
 
 
 class Pieces(NamedTuple):
@@ -34,7 +34,7 @@ def segment(pieces: Pieces, word: bytes) -> list[Token]:
     tokens: list[Token] = []
     place = 0
     while place < len(word):
-        piece, end = longest_piece(pieces.further if place else pieces.first, word, place, len(word))
+        piece, end = longest_below(pieces.further if place else pieces.first, ROOT, word, place, len(word))
         if piece < 0:
             return unknown
         tokens.append(Token(piece, place, end))

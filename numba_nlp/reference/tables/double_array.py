@@ -31,6 +31,14 @@ def common_prefix_search(keys: Mapping[bytes, int], text: bytes) -> list[tuple[i
     return [(n, keys[text[:n]]) for n in range(1, len(text) + 1) if text[:n] in keys]
 
 
+def longest_below(keys: Mapping[bytes, int], node: bytes, text: bytes, start: int, stop: int) -> tuple[int, int]:
+    """Value and end of the longest stretch of ``text[start:stop]`` that goes on from a node to the end of a key."""
+    for end in range(stop, start, -1):
+        if node + text[start:end] in keys:
+            return keys[node + text[start:end]], end
+    return -1, start
+
+
 def longest_prefix(keys: Mapping[bytes, int], text: bytes) -> tuple[int, int]:
     """Length and value of the longest key that the text begins with; 0 and -1 when there is none."""
     found = common_prefix_search(keys, text)

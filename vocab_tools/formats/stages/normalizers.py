@@ -143,11 +143,12 @@ def read_normalizers(stage: Stage) -> tuple[Normalizer, ...]:
 
 def _read_bert(stage: Stage) -> BertNormalizer:
     stage.only("type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
-    accents = stage.need("strip_accents")
+    # it may be missing, unlike the others
+    accents = stage.value.get("strip_accents")
     return BertNormalizer(
         clean_text=stage.option("clean_text"),
         handle_chinese_chars=stage.option("handle_chinese_chars"),
-        strip_accents=None if accents.value is None else accents.expect(bool, "true, false or null"),
+        strip_accents=None if accents is None else stage.below("strip_accents").expect(bool, "true, false or null"),
         lowercase=stage.option("lowercase"),
     )
 
