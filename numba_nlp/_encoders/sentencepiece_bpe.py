@@ -51,7 +51,7 @@ class SentencePieceBpeEncoder(CachedEncoder):
     capacity_limit: ClassVar[int] = (1 << 31) // 4
 
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
-        metadata = vocabulary.metadata
+        metadata = self._metadata = vocabulary.metadata
         pattern: str = metadata["pattern"]
         self.ids_per_byte = int(metadata["ids_per_byte"])
         normalizer = normalizer_tables.new_tables(
@@ -85,7 +85,8 @@ class SentencePieceBpeEncoder(CachedEncoder):
         return new_row_scratch(capacity)
 
     def describe(self) -> dict[str, Any]:
-        return {"cut into chunks": _CUTS[self._pattern], **super().describe()}
+        shown = {name: self._metadata[name] for name in ("pattern", "normalizer", "byte_fallback")}
+        return {**shown, "cut into chunks": _CUTS[self._pattern], **super().describe()}
 
     def encode(
         self,

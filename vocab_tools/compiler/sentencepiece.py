@@ -15,9 +15,9 @@ from numba_nlp._schemas.sentencepiece import MAX_GROWTH
 from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SOLID, SPACE
 from numba_nlp.kernels.segment.unigram_chunks import SPLIT_BEFORE_EACH, SPLIT_BEFORE_RUNS
-from vocab_tools.compiler.byte_bpe import flatten, special_arrays
 from vocab_tools.compiler.charsmap import CharsmapSummary, flags_of, summarize, symbol_units
 from vocab_tools.compiler.double_array import build_double_array
+from vocab_tools.compiler.flat_arrays import flatten, special_arrays
 from vocab_tools.compiler.sentencepiece_bpe_model import bpe_arrays
 from vocab_tools.compiler.unigram_pieces import pieces_split_at_spaces
 from vocab_tools.formats.charsmap import Charsmap
