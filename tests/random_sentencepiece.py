@@ -27,7 +27,7 @@ RULES = (
     {"\n": " ", "\n\u0301": "b", "b": " x ", "\U0001f600": "a  "},
     {" ": "\n", "ab": "b"},
 )
-TYPES = {"unigram": 1, "word": 3, "char": 4}
+TYPES = {"unigram": 1, "bpe": 2, "word": 3, "char": 4}
 
 
 class Model(NamedTuple):
@@ -44,9 +44,10 @@ def model_content(seed: int, kind: str = "unigram", *, usual: bool = False, scal
     Parameters
     ----------
     seed : int
-    kind : {"unigram", "word", "char"}
+    kind : {"unigram", "bpe", "word", "char"}
     usual : bool
-        With the options that nearly all models have, and the space as a piece, so that text is cut into chunks.
+        With the options that nearly all models have, and the space as a piece, so that text is cut into chunks. Every
+        third BPE model leaves text as it is but for the spaces.
     scale : float
         Of the scores: large ones make the running score start again within short texts.
     """
@@ -58,6 +59,10 @@ def model_content(seed: int, kind: str = "unigram", *, usual: bool = False, scal
     texts |= {SPACE + "".join(r.choices(symbols, k=r.choice((1, 2)))) for _ in range(8)}
     if kind == "char":
         texts = {text[-1] for text in texts}
+    if kind == "bpe":
+        # what merging may make on the way
+        texts |= {text[:n] for text in texts for n in range(1, len(text)) if r.random() < 0.8}
+        texts |= {character for text in texts for character in text if r.random() < 0.8}
     if usual:
         texts = {text for text in texts if SPACE not in text[1:]} | {SPACE}
     fallback = seed % 4 == 1
@@ -77,10 +82,13 @@ def model_content(seed: int, kind: str = "unigram", *, usual: bool = False, scal
     spec = model.normalizer_spec
     spec.name = b"made"
     rules = RULES[r.randrange(3 if usual else len(RULES))]
+    only_escapes = kind == "bpe" and usual and seed % 3 == 0
+    if only_escapes:
+        rules = {}
     if rules:
         spec.precompiled_charsmap = encode_charsmap({key.encode(): text.encode() for key, text in rules.items()})
     spec.add_dummy_prefix = r.random() < 0.8
-    spec.remove_extra_whitespaces = usual or r.random() < 0.7
+    spec.remove_extra_whitespaces = not only_escapes and (usual or r.random() < 0.7)
     spec.escape_whitespaces = usual or r.random() < 0.8
     return bytes(model.SerializeToString())
 

@@ -121,4 +121,4 @@ def test_carried_data_are_the_files_their_notices_name() -> None:
         for digest, name in re.findall(r"sha256 ([0-9a-f]{64})  (\S+)", notice.read_text(encoding="utf-8")):
             assert hashlib.sha256((notice.parent / name).read_bytes()).hexdigest() == digest, name
             checked += 1
-    assert checked == 4
+    assert checked == 5

@@ -14,7 +14,6 @@ from numba_nlp.errors import SpecialTokenError, UnknownTokenError, UnsupportedFe
 from tests.made_tokenizers import gpt2
 from tests.random_sentencepiece import model_content, random_model, random_texts
 from vocab_tools.formats.detect import detect
-from vocab_tools.formats.sentencepiece_pb2 import ModelProto
 
 TEXTS = [*random_texts(5, 40), "", " ", "a <s> b", "ab ab\nab"]
 
@@ -110,12 +109,3 @@ def test_models_without_scores_refuse(call) -> None:
     for tok in (random_model(0, "word").ours, random_model(0, "char").ours, gpt2().ours):
         with pytest.raises(UnsupportedFeatureError, match="Unigram"):
             call(tok)
-
-
-def test_a_type_that_is_not_supported_is_named(tmp_path: Path) -> None:
-    model = ModelProto.FromString(model_content(3, usual=True))
-    model.trainer_spec.model_type = 2
-    file = tmp_path / "bpe.model"
-    file.write_bytes(model.SerializeToString())
-    with pytest.raises(UnsupportedFeatureError, match="type 'bpe'"):
-        nlp.load_tokenizer(file)

@@ -107,7 +107,8 @@ class Parity:
     ----------
     vocabulary : str
         ``"gpt2"``, ``"cl100k"``, ``"o200k"``, ``"p50k"``, ``"roberta"``, ``"bert_uncased"``, ``"bert_cased"``,
-        ``"bert_chinese"``; for sentencepiece ``"t5"``, ``"xlnet"``, ``"albert"``, ``"xlmr"``, ``"marian"``.
+        ``"bert_chinese"``; for sentencepiece ``"t5"``, ``"xlnet"``, ``"albert"``, ``"xlmr"``, ``"marian"``,
+        ``"mistral_v1"``, ``"mistral_v3"``, ``"barthez"``.
     reference : {"tiktoken", "tokenizers", "sentencepiece"}
         tiktoken is asked by ``encode_ordinary`` and we by ``special="plain"``; tokenizers matches its added tokens and
         so do we (``special="match"``).

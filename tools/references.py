@@ -57,6 +57,9 @@ SENTENCEPIECE_MODELS: dict[str, str] = {
     "albert": "vocab/albert/30k-clean.model",
     "xlmr": "vocab/xlm_roberta/sentencepiece.bpe.model",
     "marian": "vocab/marian/opus-mt-uk-en/source.spm",
+    "mistral_v1": "vocab/mistral/tokenizer.model.v1",
+    "mistral_v3": "vocab/mistral/mistral_instruct_tokenizer_240323.model.v3",
+    "barthez": "vocab/barthez/sentencepiece.bpe.model",
 }
 
 #: Last part of the address that tiktoken asks for -> (carried name, name in the data folder).
@@ -200,7 +203,8 @@ def hf_tokenizer(vocabulary: str) -> Any:
 
 def sentencepiece_file(vocabulary: str) -> Path:
     """The ``.model`` file of a vocabulary."""
-    return find_file(shared=SENTENCEPIECE_MODELS[vocabulary])
+    shared = SENTENCEPIECE_MODELS[vocabulary]
+    return find_file(carried=shared.rpartition("/")[2] if vocabulary == "mistral_v3" else None, shared=shared)
 
 
 @cache

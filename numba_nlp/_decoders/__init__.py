@@ -16,6 +16,7 @@ DECODERS = {
     "unigram": ("sentencepiece", "SentencePieceDecoder"),
     "sentencepiece_word": ("sentencepiece", "SentencePieceDecoder"),
     "sentencepiece_char": ("sentencepiece", "SentencePieceDecoder"),
+    "sentencepiece_bpe": ("sentencepiece", "SentencePieceDecoder"),
 }
 
 

@@ -19,6 +19,7 @@ ENCODERS = {
     "unigram": ("sentencepiece", "SentencePieceEncoder"),
     "sentencepiece_word": ("sentencepiece", "SentencePieceEncoder"),
     "sentencepiece_char": ("sentencepiece", "SentencePieceEncoder"),
+    "sentencepiece_bpe": ("sentencepiece_bpe", "SentencePieceBpeEncoder"),
 }
 
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from numba_nlp._fastcall.control import Family
 
-__all__ = ["byte_bpe", "make_all", "sentencepiece", "wordpiece"]
+__all__ = ["byte_bpe", "make_all", "sentencepiece", "sentencepiece_bpe", "wordpiece"]
 
 
 @cache
@@ -30,6 +30,20 @@ def sentencepiece() -> Family:
 
 
 @cache
+def sentencepiece_bpe() -> Family:
+    """SentencePiece's BPE models."""
+    from numba_nlp.kernels.segment.sentencepiece_bpe_rows import FILLS, HOOKS, encode_unseen
+    from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import (
+        SentencePieceBpeRowScratch,
+        SentencePieceBpeRowTables,
+    )
+
+    return Family(
+        "sentencepiece_bpe", SentencePieceBpeRowTables, SentencePieceBpeRowScratch, encode_unseen, FILLS, HOOKS
+    )
+
+
+@cache
 def wordpiece() -> Family:
     """WordPiece."""
     from numba_nlp.kernels.segment.window_words import fill_chunks
@@ -46,4 +60,5 @@ def make_all() -> None:
     if _fastcall.AVAILABLE:
         byte_bpe()
         sentencepiece()
+        sentencepiece_bpe()
         wordpiece()

@@ -12,6 +12,7 @@ from typing import Any
 from numba_nlp._schemas.byte_bpe import BYTE_BPE
 from numba_nlp._schemas.fields import COMMON_METADATA, MetadataField, Schema, check_metadata_field
 from numba_nlp._schemas.sentencepiece import SENTENCEPIECE
+from numba_nlp._schemas.sentencepiece_bpe import SENTENCEPIECE_BPE
 from numba_nlp._schemas.wordpiece import WORDPIECE
 
 __all__ = ["SCHEMAS", "schema_of"]
@@ -23,6 +24,7 @@ SCHEMAS: dict[str, Schema] = {
     "unigram": SENTENCEPIECE,
     "sentencepiece_word": SENTENCEPIECE,
     "sentencepiece_char": SENTENCEPIECE,
+    "sentencepiece_bpe": SENTENCEPIECE_BPE,
 }
 
 

@@ -34,6 +34,14 @@ MODELS = [
     "xlm_roberta/sentencepiece.bpe.model",
     "xlnet/spiece.model",
 ]
+BPE_MODELS = [
+    "barthez/sentencepiece.bpe.model",
+    "mistral/mistral_instruct_tokenizer_240323.model.v3",
+    "mistral/tokenizer.model.v1",
+    "sentencepiece/amr_sentencepiece.bpe.model",
+    "sentencepiece/blingfire_bpe_example.model",
+    "sentencepiece/hf_test_sentencepiece_bpe.model",
+]
 TEXTS = ("botchan.txt", "udhr_all_languages.txt", "json/twitter.json", "utf8_sequence_0x10ffff.txt")
 
 
@@ -82,6 +90,16 @@ def test_nbest_lists(seed, usual, number, size):
                 assert model.ours.score(text, ids) == score
 
 
+@given(st.integers(0, 199), st.booleans(), st.integers(0, 2**20))
+def test_random_bpe_models(seed, usual, number):
+    check(random_model(seed, "bpe", usual=usual), random_texts(number, 12) + random_texts(number, 1, 1200))
+
+
+def test_bpe_models_of_all_kinds_of_chunks_occur():
+    models = [random_model(seed, "bpe", usual=usual) for seed in range(9) for usual in (True, False)]
+    assert {model.ours.describe()["pattern"] for model in models} == {"bridged", "spaced", "whole"}
+
+
 def test_models_of_both_kinds_of_chunks_occur():
     patterns = {
         random_model(seed, usual=usual).ours.describe()["pattern"] for seed in range(9) for usual in (True, False)
@@ -123,10 +141,10 @@ def real_model(name: str) -> Model:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*MODELS, *BPE_MODELS])
 def test_real_models(name):
     model = real_model(name)
-    assert model.ours.describe()["pattern"] == "spaced"
+    assert model.ours.describe()["pattern"] == ("bridged" if name.startswith("mistral") else "spaced")
     check(model, rows())
     for number in random.Random(3).sample(range(model.ours.vocab_size), 200):
         token = model.reference.id_to_piece(number)

@@ -17,6 +17,7 @@ from tests.random_sentencepiece import random_model, random_texts
 
 SEEDS = (1, 3)
 CONTENTS = [random_model(seed, usual=True).ours.vocabulary.to_bytes() for seed in SEEDS]
+CONTENTS += [random_model(seed, "bpe", usual=True).ours.vocabulary.to_bytes() for seed in (0, 1, 9)]
 TEXTS = [*random_texts(1, 20), "ab " * 50]
 
 
@@ -36,7 +37,7 @@ def use(vocabulary: Vocabulary) -> None:
             call()
 
 
-@given(st.integers(0, len(SEEDS) - 1), st.data())
+@given(st.integers(0, len(CONTENTS) - 1), st.data())
 def test_flipped_bits_of_arrays(which, data):
     content = bytearray(CONTENTS[which])
     start = body_start(bytes(content))

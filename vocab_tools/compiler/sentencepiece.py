@@ -1,4 +1,4 @@
-"""From a SentencePiece model of type unigram, word or char to the flat arrays that the kernels read.
+"""From a SentencePiece model to the flat arrays that the kernels read.
 
 The arrays and the metadata are those of ``docs/data_contracts.md``.
 """
@@ -18,6 +18,7 @@ from numba_nlp.kernels.segment.unigram_chunks import SPLIT_BEFORE_EACH, SPLIT_BE
 from vocab_tools.compiler.charsmap import CharsmapSummary, flags_of, summarize, symbol_units
 from vocab_tools.compiler.double_array import build_double_array
 from vocab_tools.compiler.flat_arrays import flatten, special_arrays
+from vocab_tools.compiler.sentencepiece_bpe_model import bpe_arrays
 from vocab_tools.compiler.unigram_pieces import pieces_split_at_spaces
 from vocab_tools.formats.charsmap import Charsmap
 from vocab_tools.formats.description import KIND_CONTROL, KIND_NORMAL, KIND_USER_DEFINED, AddedToken
@@ -26,7 +27,12 @@ from vocab_tools.formats.sentencepiece_model import NormalizerSpec, SentencePiec
 __all__ = ["ALGORITHMS", "build_arrays"]
 
 #: By the type of the model; a type that is not here is refused.
-ALGORITHMS = {"unigram": "unigram", "word": "sentencepiece_word", "char": "sentencepiece_char"}
+ALGORITHMS = {
+    "unigram": "unigram",
+    "bpe": "sentencepiece_bpe",
+    "word": "sentencepiece_word",
+    "char": "sentencepiece_char",
+}
 
 
 def build_arrays(
@@ -98,7 +104,7 @@ def build_arrays(
         "source_digest": model.source_digest,
         "reference": "sentencepiece",
         "unicode_version": "that of the model's own rules",
-        "pattern": "spaced" if _cuts_before_spaces(model, facts) else "whole",
+        "pattern": "spaced" if model.model_type != "bpe" and _cuts_before_spaces(model, facts) else "whole",
         "normalizer": model.normalizer.name,
         "normalizer_flags": flags_of(model.normalizer),
         "growth": growth,
@@ -110,6 +116,13 @@ def build_arrays(
         **{f"{name}_id": getattr(model, f"{name}_id") for name in ("unk", "bos", "eos", "pad")},
         "special_policy": special_policy,
     }
+    if model.model_type == "bpe":
+        merging, cutting = bpe_arrays(model, has_spaces=bool(facts.spaces.any()))
+        arrays.update(merging)
+        metadata.update(cutting)
+        if metadata["pattern"] == "bridged":
+            # no character becomes more than its bytes, and a space comes before the text
+            metadata["ids_per_byte"] = 2
     return arrays, metadata
 
 

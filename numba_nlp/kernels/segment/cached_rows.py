@@ -79,7 +79,7 @@ def recall_chunk(cache, data, start, n, low, high, home, ids, first):
     """
     if not bring_home(cache, low, high, home):
         return np.int64(-1)
-    if n <= SHORT_LIMIT:
+    if high >= FIRST_SHORT:
         return copy_ids(cache, home, ids, first)
     return copy_long(cache, home, data, start, n, ids, first)
 
@@ -197,6 +197,29 @@ def make_keys(cache, data, n, scratch):
 
 
 @inlined
+def note_first(scratch, n):
+    """Note that chunk ``n`` of the block begins a row: the default of families in which it is a chunk as any other.
+
+    Parameters
+    ----------
+    scratch : Scratch
+    n : int64
+    """
+
+
+@inlined
+def mark_firsts(cache, data, scratch):
+    """Change the keys of the chunks that begin a row: the default of families that need none of their own.
+
+    Parameters
+    ----------
+    cache : WordCache
+    data : uint8[m]
+    scratch : Scratch
+    """
+
+
+@inlined
 def emit_hits(cache, data, first_span, n, scratch, ids, out):
     """Ids of spans as long as each is found at its home.
 
@@ -259,6 +282,7 @@ def emit_block(tables, cache, data, n, scratch, ids, out):
     """
     grow_if_full(cache)
     make_keys(cache, data, n, scratch)
+    mark_firsts(cache, data, scratch)
     span = np.int64(0)
     while True:
         span, out = emit_hits(cache, data, span, n, scratch, ids, out)
@@ -356,9 +380,12 @@ def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, s
                 break
             if position < 0:
                 position = begin_row(tables, data, starts[row], ends[row])
+            before, at_start = n, position == starts[row]
             n, position = fill_spans(  # noqa: F821  bound by `rows_function`
                 tables, data, position, ends[row], scratch.starts, scratch.ends, n, BLOCK
             )
+            if at_start and n > before:
+                note_first(scratch, before)
             if position < ends[row]:
                 break
             # the span count for now; becomes the place of the ids when the block is emitted
@@ -436,6 +463,8 @@ def rows_function(
     *,
     begin_row: Any = begin_row,
     settle_function: Any = None,
+    note_first: Any = note_first,
+    mark_firsts: Any = mark_firsts,
 ) -> Any:
     """Build and compile :func:`encode_rows` for one way to cut text.
 
@@ -456,8 +485,10 @@ def rows_function(
         ``(name, unseen) -> settle``, where ``settle`` takes ``tables, cache, data, n, opened, scratch, ids, out`` and
         gives the new ``out``: it changes the ids of a block that was emitted, and the places in ``scratch.emitted``;
         negative as of ``unseen``.
+    note_first, mark_firsts : callable
+        Where the first chunk of a row has ids of its own: :mod:`numba_nlp.kernels.segment.row_firsts`.
     """
-    block = inlined(specialise(emit_block, f"_emit_block_of_{name}", solve_unseen=unseen))
+    block = inlined(specialise(emit_block, f"_emit_block_of_{name}", solve_unseen=unseen, mark_firsts=mark_firsts))
     settled = settle if settle_function is None else settle_function(name, unseen)
     parts = {"fill_spans": fill_spans, "emit_block": block, "begin_row": begin_row, "settle": settled}
-    return compiled(specialise(encode_rows, name, **parts))
+    return compiled(specialise(encode_rows, name, **parts, note_first=note_first))

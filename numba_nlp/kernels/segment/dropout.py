@@ -159,11 +159,11 @@ def segment_with_dropout(tables, text, start, stop, rule, probability, state, sc
     last found in this text).
     """
     while start < stop:
-        n_chunks, start = fill_spans_bridge(tables, text, start, stop, scratch.starts, scratch.ends, 0, BLOCK)
+        n_chunks, start = fill_spans_bridge(tables, text, start, stop, scratch.cut_starts, scratch.cut_ends, 0, BLOCK)
         for chunk in range(n_chunks):
             out = _chunk_with_dropout(
-                tables, text, scratch.starts[chunk], scratch.ends[chunk], rule, probability, state, scratch, dropped,
-                ids, token_ends, out,
+                tables, text, scratch.cut_starts[chunk], scratch.cut_ends[chunk], rule, probability, state, scratch,
+                dropped, ids, token_ends, out,
             )  # fmt: skip
             if out < 0:
                 return out

@@ -46,6 +46,8 @@ from numba_nlp.kernels.words import ALL_ONES, peek, poke, shift_right, trailing_
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
+#: Bytes of text that are merged without a look where they could be cut.
+SHORT = 24
 
 
 @inlined
@@ -154,7 +156,9 @@ def emit_special(tables, text, symbol, start, stop, was_unknown, ids, token_ends
         number = np.int64(tables.symbol_ids[tables.unused_parts[2 * part]])
         end = start
         for _ in range(tables.unused_parts[2 * part + 1] - missing):
-            end += encoded_length(code_point_at(text, end))
+            # only parts that are not those of the symbol go on to its end
+            if end < stop:
+                end += encoded_length(code_point_at(text, end))
         missing = np.int64(0)
         if number == UNKNOWN:
             out = emit_unknown(tables, text, start, end, was_unknown, ids, token_ends, out)
@@ -389,9 +393,14 @@ def segment_from(tables, text, start, stop, prefix, scratch, ids, token_ends, ou
     int64
         Place after the last id, or a negative status as of :func:`segment_chunk`.
     """
-    starts, ends = scratch.starts, scratch.ends
+    starts, ends = scratch.cut_starts, scratch.cut_ends
     while start < stop:
-        n, start = fill_spans_bridge(tables, text, start, stop, starts, ends, 0, BLOCK)
+        if stop - start <= SHORT:
+            # cutting costs more than it saves
+            starts[0], ends[0] = start, stop
+            n, start = np.int64(1), stop
+        else:
+            n, start = fill_spans_bridge(tables, text, start, stop, starts, ends, 0, BLOCK)
         for i in range(n):
             out = segment_chunk(tables, text, starts[i], ends[i], prefix, scratch, ids, token_ends, out)
             if out < 0:

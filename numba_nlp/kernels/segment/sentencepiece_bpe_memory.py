@@ -44,8 +44,8 @@ class SentencePieceBpeTables(NamedTuple):
 class SentencePieceBpeScratch(NamedTuple):
     """Working memory of one thread; made by :func:`new_scratch`."""
 
-    starts: Any  # int64[BLOCK + WINDOW]
-    ends: Any  # int64[BLOCK + WINDOW]
+    cut_starts: Any  # int64[BLOCK + WINDOW]
+    cut_ends: Any  # int64[BLOCK + WINDOW]
     symbols: Any  # int32[768], see new_lanes
     keys: Any  # uint32[128]
     lane_starts: Any  # int64[MANY + 1]
@@ -71,8 +71,8 @@ def new_scratch(capacity: int = STRETCH) -> SentencePieceBpeScratch:
     """
     symbols, keys = new_lanes()
     return SentencePieceBpeScratch(
-        starts=np.zeros(BLOCK + WINDOW, np.int64),
-        ends=np.zeros(BLOCK + WINDOW, np.int64),
+        cut_starts=np.zeros(BLOCK + WINDOW, np.int64),
+        cut_ends=np.zeros(BLOCK + WINDOW, np.int64),
         symbols=symbols,
         keys=keys,
         lane_starts=np.zeros(MANY + 1, np.int64),
