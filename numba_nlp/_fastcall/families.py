@@ -6,7 +6,7 @@ from functools import cache
 
 from numba_nlp._fastcall.control import Family
 
-__all__ = ["byte_bpe", "make_all", "wordpiece"]
+__all__ = ["byte_bpe", "character_bpe", "make_all", "wordpiece"]
 
 
 @cache
@@ -16,6 +16,15 @@ def byte_bpe() -> Family:
     from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch
 
     return Family("byte_bpe", ByteBpeTables, Scratch, encode_unseen, FILLS)
+
+
+@cache
+def character_bpe() -> Family:
+    """Character BPE."""
+    from numba_nlp.kernels.segment.character_bpe import FILLS, encode_unseen
+    from numba_nlp.kernels.segment.character_bpe_memory import CharacterBpeScratch, CharacterBpeTables
+
+    return Family("character_bpe", CharacterBpeTables, CharacterBpeScratch, encode_unseen, FILLS)
 
 
 @cache
@@ -34,4 +43,5 @@ def make_all() -> None:
 
     if _fastcall.AVAILABLE:
         byte_bpe()
+        character_bpe()
         wordpiece()

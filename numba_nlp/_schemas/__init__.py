@@ -10,13 +10,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from numba_nlp._schemas.byte_bpe import BYTE_BPE
+from numba_nlp._schemas.character_bpe import CHARACTER_BPE
 from numba_nlp._schemas.fields import COMMON_METADATA, MetadataField, Schema, check_metadata_field
 from numba_nlp._schemas.wordpiece import WORDPIECE
 
 __all__ = ["SCHEMAS", "schema_of"]
 
 #: The schema of every algorithm; a new algorithm adds its own here.
-SCHEMAS: dict[str, Schema] = {"byte_bpe": BYTE_BPE, "wordpiece": WORDPIECE}
+SCHEMAS: dict[str, Schema] = {
+    "byte_bpe": BYTE_BPE,
+    "character_bpe": CHARACTER_BPE,
+    "wordpiece": WORDPIECE,
+}
 
 
 def schema_of(file: str, metadata: Mapping[str, Any]) -> Schema:

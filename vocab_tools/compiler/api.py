@@ -9,18 +9,22 @@ from typing import Any
 
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.vocabulary import Vocabulary
-from vocab_tools.compiler import byte_bpe, wordpiece
-from vocab_tools.formats import bert_vocab, gpt2, tiktoken_file, tokenizer_json
+from vocab_tools.compiler import byte_bpe, character_bpe, wordpiece
+from vocab_tools.formats import bert_vocab, character_vocab, subword_codes, tiktoken_file, tokenizer_json
 from vocab_tools.formats.bert_vocab import WordPieceDescription
+from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.description import Description
 from vocab_tools.formats.detect import detect
 
 __all__ = ["compile", "describe_source"]
 
+AnyDescription = Description | WordPieceDescription | CharacterDescription
 _POLICIES = ("raise", "match", "plain")
 #: Reader of each format, and the options that only some formats have.
-_READERS: dict[str, tuple[Callable[..., Description | WordPieceDescription], tuple[str, ...]]] = {
-    "gpt2": (gpt2.read, ("family", "allow_gaps")),
+_READERS: dict[str, tuple[Callable[..., AnyDescription], tuple[str, ...]]] = {
+    "gpt2": (character_vocab.read, ("family", "allow_gaps")),
+    "clip": (character_vocab.read_clip, ()),
+    "subword-nmt": (subword_codes.read, ("merges", "separator", "vocabulary", "vocabulary_threshold")),
     "tokenizer.json": (tokenizer_json.read, ("ignore", "allow_gaps")),
     "tiktoken": (tiktoken_file.read, ("pattern", "special_tokens", "allow_gaps")),
     "vocab.txt": (
@@ -55,6 +59,10 @@ def compile(
     pad_token: str | None = None,
     cls_token: str | None = None,
     mask_token: str | None = None,
+    merges: int | None = None,
+    separator: str | None = None,
+    vocabulary: str | PathLike[str] | None = None,
+    vocabulary_threshold: int | None = None,
     special: str | None = None,
     ignore: Sequence[str] | None = None,
     name: str | None = None,
@@ -65,8 +73,9 @@ def compile(
     Parameters
     ----------
     source : path-like or iterable of path-like
-        A ``tokenizer.json``, ``vocab.json`` and ``merges.txt``, a ``vocab.txt`` of BERT, or a ``.tiktoken`` rank file.
-    family : {"gpt2", "roberta"}, optional
+        A ``tokenizer.json``, ``vocab.json`` and ``merges.txt``, a ``vocab.txt`` of BERT, a ``.tiktoken`` rank file, codes
+        of subword-nmt, or CLIP's ``bpe_simple_vocab_16e6.txt.gz``.
+    family : {"gpt2", "roberta", "openai-gpt", "ctrl", "clip"}, optional
         For ``vocab.json`` and ``merges.txt``: whose special tokens, template and spans; inferred where the vocabulary
         leaves no doubt.
     pattern : str, optional
@@ -82,6 +91,11 @@ def compile(
         For ``vocab.txt``: longer words are unknown; 100 by default.
     unk_token, sep_token, pad_token, cls_token, mask_token : str, optional
         For ``vocab.txt``: the special tokens, ``"[UNK]"`` and its like by default.
+    merges, separator : int, str, optional
+        For codes of subword-nmt: how many of them to use, and what stands behind a token that others follow in its
+        word (``"@@"`` by default).
+    vocabulary, vocabulary_threshold : path-like, int, optional
+        For codes of subword-nmt: tokens and their frequencies; merges that make others, or rarer ones, are taken back.
     special : {"raise", "match", "plain"}, optional
         What is done with special tokens written in the text; by default what the format's reference does.
     ignore : sequence of {"truncation", "padding"}, optional
@@ -123,6 +137,10 @@ def compile(
         pad_token=pad_token,
         cls_token=cls_token,
         mask_token=mask_token,
+        merges=merges,
+        separator=separator,
+        vocabulary=vocabulary,
+        vocabulary_threshold=vocabulary_threshold,
         special=special,
         ignore=ignore,
         name=name,
@@ -130,6 +148,8 @@ def compile(
     )
     if isinstance(description, WordPieceDescription):
         return Vocabulary(*wordpiece.build_arrays(description))
+    if isinstance(description, CharacterDescription):
+        return Vocabulary(*character_bpe.build_arrays(description))
     return Vocabulary(*byte_bpe.build_arrays(description))
 
 
@@ -139,7 +159,7 @@ def describe_source(
     special: str | None = None,
     name: str | None = None,
     **options: Any,
-) -> Description | WordPieceDescription:
+) -> AnyDescription:
     """Read a vocabulary source without compiling it.
 
     Parameters
@@ -151,7 +171,7 @@ def describe_source(
 
     Returns
     -------
-    Description or WordPieceDescription
+    Description, WordPieceDescription or CharacterDescription
 
     Raises
     ------

@@ -137,7 +137,9 @@ def emit_symbol(tables, text, symbol, start, stop, is_final, was_unknown, ids, t
         return out + 1, True
     parts = UNKNOWN - 1 - number
     end = start
-    for part in range(tables.part_offsets[parts], tables.part_offsets[parts + 1]):
+    # never more than there is room for, whatever a file says: one a byte, and an empty one at the end of a word
+    first, most = np.int64(tables.part_offsets[parts]), stop - start + np.int64(is_final)
+    for part in range(first, min(np.int64(tables.part_offsets[parts + 1]), first + most)):
         number = np.int64(tables.part_ids[2 * part])
         for _ in range(tables.part_ids[2 * part + 1]):
             if end < stop:
