@@ -16,7 +16,7 @@ from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.description import Description
 from vocab_tools.formats.detect import detect
 
-__all__ = ["compile", "describe_source"]
+__all__ = ["compile", "describe_source", "from_pairs"]
 
 AnyDescription = Description | WordPieceDescription | CharacterDescription
 _POLICIES = ("raise", "match", "plain")
@@ -194,3 +194,47 @@ def describe_source(
             )
     description = reader(*found.paths, name=name, **given)
     return description if special is None else dataclasses.replace(description, special_policy=special)
+
+
+def from_pairs(
+    pairs: Mapping[str, float] | Mapping[tuple[str, str], float],
+    *,
+    end_of_word: str = "",
+    unknown: str = "<unk>",
+    name: str = "pairs",
+) -> Vocabulary:
+    """Compile a character BPE vocabulary from pairs and their frequencies.
+
+    Words are what white space parts. In each, from its characters on, the adjacent pair with the highest frequency
+    merges first, the leftmost among equals, until no pair is listed.
+
+    Parameters
+    ----------
+    pairs : Mapping of str or (str, str) to number
+        ``"l o"`` or ``("l", "o")``.
+    end_of_word : str
+        What the last character of a word has behind it in the pairs, such as ``"</w>"``.
+    unknown : str
+        Token of characters that are in no pair; its id is 0.
+    name : str
+        Name of the vocabulary.
+
+    Returns
+    -------
+    Vocabulary
+
+    Raises
+    ------
+    SourceFormatError
+        A key that is no pair, a pair twice, or a frequency that is no number.
+
+    Examples
+    --------
+    >>> import numba_nlp, vocab_tools
+    >>> pairs = {"e r": 25, "h e": 12, "l l": 11, "l o": 10, "he ll": 4, "lo w": 3, "hell o": 2}
+    >>> tokenizer = numba_nlp.Tokenizer(vocab_tools.from_pairs(pairs))
+    >>> [tokenizer.id_to_token(i) for i in tokenizer.encode("lower hello")]
+    ['low', 'er', 'hello']
+    """
+    described = subword_codes.describe_pairs(pairs, end_of_word=end_of_word, unknown=unknown, name=name)
+    return Vocabulary(*character_bpe.build_arrays(described))
