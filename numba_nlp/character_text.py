@@ -162,7 +162,8 @@ def _around_glossaries(
             if whole.match(piece) or len(piece) == 1:
                 tokens.append(piece)
             else:
-                cut = _segmented(encoder, [piece], separator, dropout, state)[0].split(" ")
+                # between words of one character, so that line ends at its ends belong to it
+                cut = _segmented(encoder, [f". {piece} ."], separator, dropout, state)[0].split(" ")[1:-1]
                 tokens += [*(token.removesuffix(separator) for token in cut[:-1]), cut[-1]]
         done += [*(token + separator for token in tokens[:-1]), tokens[-1]]
     return " ".join(done)

@@ -24,7 +24,7 @@ __all__ = ["CHARACTER_BPE"]
 
 _CODE_POINT_BLOCKS = 0x110000 >> 7
 #: Rules of words, in the order of their numbers (numba_nlp.kernels.segment.character_bpe_memory).
-WORDS = ("bert", "white", "python", "spaces", "whole", "clip")
+WORDS = ("bert", "white", "spaces", "whole", "clip")
 _FLAGS = (
     "id of unknown characters",
     "fusing of unknown characters",

@@ -37,7 +37,6 @@ MAX_PIECE_BYTES = 1 << 14
 _WORDS = {
     "bert": memory.WORDS_BERT,
     "white": memory.WORDS_WHITE,
-    "python": memory.WORDS_PYTHON,
     "spaces": memory.WORDS_SPACES,
     "whole": memory.WORDS_WHOLE,
     "clip": memory.WORDS_CLIP,

@@ -35,7 +35,7 @@ class CharacterDescription:
         sha256 (hex) of the source.
     reference : {"tokenizers", "transformers", "subword-nmt", "pairs"}
         The library whose results are reproduced.
-    words : {"bert", "white", "python", "spaces", "whole", "clip"}
+    words : {"bert", "white", "spaces", "whole", "clip"}
         What a word is (:mod:`numba_nlp.kernels.segment.character_words`).
     vocabulary : Mapping of str to int
         Tokens of the model and their ids, as written.

@@ -105,7 +105,7 @@ def read(
     kinds = checked_kinds(vocab, added, allow_gaps, vocab_path)
     if chosen == "ctrl":
         return CharacterDescription(
-            name=name or chosen, source_format=chosen, source_digest=digest, reference="transformers", words="python",
+            name=name or chosen, source_format=chosen, source_digest=digest, reference="transformers", words="white",
             vocabulary=vocab, kinds=kinds, merges=merges, unknown=unknown, suffix=SUFFIX, separator=SEPARATOR,
             in_passes=True, newline_ends_word=True, decoder="separator", strips=True, added_tokens=added,
         )  # fmt: skip

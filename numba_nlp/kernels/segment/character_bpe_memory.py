@@ -33,7 +33,6 @@ __all__ = [
     "WORDS",
     "WORDS_BERT",
     "WORDS_CLIP",
-    "WORDS_PYTHON",
     "WORDS_SPACES",
     "WORDS_WHITE",
     "WORDS_WHOLE",
@@ -48,9 +47,9 @@ WORDS, NEWLINE_ENDS_WORD, BYTE_CHARACTERS, END_SYMBOL, IN_PASSES = range(4, 9)
 N_FLAGS = 9
 #: ``flags[IN_PASSES]``: all places of the best pair merge at once never; with dropout; or always.
 PASSES_NEVER, PASSES_WITH_DROPOUT, PASSES_ALWAYS = range(3)
-#: What a word is: BERT's words after BERT's normaliser; what white space parts, by Unicode or by ``str.isspace``; what
-#: spaces part; the whole text; CLIP's words.
-WORDS_BERT, WORDS_WHITE, WORDS_PYTHON, WORDS_SPACES, WORDS_WHOLE, WORDS_CLIP = range(6)
+#: What a word is: BERT's words after BERT's normaliser; what white space parts; what spaces part; the whole text;
+#: CLIP's words.
+WORDS_BERT, WORDS_WHITE, WORDS_SPACES, WORDS_WHOLE, WORDS_CLIP = range(5)
 #: Symbols of a character: first of several, inner, only one, last of several.
 FORMS = 4
 #: ``symbol_ids`` of what has no id; of the first symbol that falls into parts, from which the others count down.

@@ -2,9 +2,9 @@ r"""Words of character BPE that stand in the text as they are: where they begin 
 
 Rules (``flags[WORDS]``):
 
-``WORDS_WHITE``, ``WORDS_PYTHON``
-    What white space parts: the characters with the Unicode property, and for the second U+001C to U+001F too
-    (``str.isspace``). With ``NEWLINE_ENDS_WORD`` a line feed right behind a word belongs to it (CTRL: ``\S+\n?``).
+``WORDS_WHITE``
+    What white space parts, the characters with the Unicode property. With ``NEWLINE_ENDS_WORD`` a line feed right
+    behind a word belongs to it (CTRL: ``\S+\n?``).
 ``WORDS_SPACES``
     What U+0020 parts, after spaces and line ends are taken off both ends of the row (subword-nmt).
 ``WORDS_WHOLE``
@@ -29,7 +29,6 @@ from numba_nlp.kernels.segment.character_bpe_memory import (
     NEWLINE_ENDS_WORD,
     WORDS,
     WORDS_CLIP,
-    WORDS_PYTHON,
     WORDS_SPACES,
     WORDS_WHOLE,
 )
@@ -196,10 +195,7 @@ def next_word(tables, data, position, stop, literal):
     is_inside = False
     while position < stop:
         code_point = code_point_at(data, position)
-        is_space = is_white_space(code_point)
-        if rule == WORDS_PYTHON:
-            is_space = is_space or (0x1C <= code_point and code_point <= 0x1F)
-        if is_space:
+        if is_white_space(code_point):
             if is_inside:
                 if tables.flags[NEWLINE_ENDS_WORD] != 0 and code_point == _LINE_FEED:
                     position += 1
