@@ -32,7 +32,7 @@ __all__ = ["CharacterBpeEncoder"]
 #: Which of the kernels cuts text, by the rule of words.
 _PATTERNS = {"bert": "bert", "white": "white", "clip": "white", "spaces": "spaces", "whole": "whole"}
 #: BERT's words have any number of characters here.
-_ANY_NUMBER = (0, (1 << 31) - 1, 0, 0)
+_ANY_NUMBER = (0, (1 << 31) - 1, 0)
 _NO_RANGES = frozen(np.zeros(0, np.int32))
 
 

@@ -76,7 +76,7 @@ class CharacterBpeTables(NamedTuple):
     normal_blocks: NDArray[np.uint32]  # [blocks * 128]
     normal_several: NDArray[np.uint32]  # [m]
     pair_kinds: NDArray[np.uint8]  # [4096]
-    wordpiece: NDArray[np.int64]  # [4]: constants of BERT's words; of these only the most characters of one counts
+    wordpiece: NDArray[np.int64]  # [3]: constants of BERT's words; of these only the most characters of one counts
     flags: NDArray[np.int64]  # [N_FLAGS]
 
 
