@@ -139,7 +139,9 @@ def _decoded(token: str, is_last: bool, description: CharacterDescription) -> by
         content = bytes_of(token)
         return token.encode() if content is None else content
     if decoder == "suffix":
-        return token.replace(description.suffix, "" if is_last else " ").encode() if description.suffix else token.encode()
+        return (
+            token.replace(description.suffix, "" if is_last else " ").encode() if description.suffix else token.encode()
+        )
     if decoder == "spaces":
         return (token if is_last else f"{token} ").encode()
     if is_last:
@@ -185,9 +187,7 @@ def _symbol_arrays(description: CharacterDescription, plan: SymbolPlan) -> dict[
         raise UnsupportedFeatureError(
             f"{description.name}: {unknown_symbol} symbols, more than the {NO_SYMBOL} that a vocabulary may have"
         )
-    lefts, rights, products = (
-        np.array([symbols[merge[side]] for merge in plan.merges], np.int32) for side in range(3)
-    )
+    lefts, rights, products = (np.array([symbols[merge[side]] for merge in plan.merges], np.int32) for side in range(3))
     try:
         merge_table, merge_pairs = new_merge_table(lefts, rights)
     except ValueError as error:

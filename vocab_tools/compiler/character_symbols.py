@@ -143,7 +143,12 @@ def _id_or_parts(
 
 
 def split_by_vocabulary(
-    text: str, is_final: bool, codes: Mapping[str, tuple[str, str]], allowed: frozenset[str], separator: str, suffix: str
+    text: str,
+    is_final: bool,
+    codes: Mapping[str, tuple[str, str]],
+    allowed: frozenset[str],
+    separator: str,
+    suffix: str,
 ) -> Iterator[str]:
     """Parts of a symbol that is not allowed: its merge is taken back until all parts are, or cannot be split.
 
@@ -167,6 +172,4 @@ def split_by_vocabulary(
 def merges_are_ordered(merges: list[tuple[str, str, str]]) -> bool:
     """Whether every merge comes behind all that make its parts; then merging in passes is merging place by place."""
     last: dict[str, int] = {product: number for number, (_, _, product) in enumerate(merges)}
-    return all(
-        max(last.get(left, -1), last.get(right, -1)) < number for number, (left, right, _) in enumerate(merges)
-    )
+    return all(max(last.get(left, -1), last.get(right, -1)) < number for number, (left, right, _) in enumerate(merges))
