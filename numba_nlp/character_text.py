@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -246,13 +246,13 @@ def encode_with_dropout(
     return Ragged(ids[: offsets[-1]].copy(), offsets)
 
 
-def _encoder_of(tokenizer: Tokenizer) -> CharacterBpeEncoder:
+def _encoder_of(tokenizer: Any) -> CharacterBpeEncoder:
     if not isinstance(tokenizer, Tokenizer) or not isinstance(tokenizer._encoder, CharacterBpeEncoder):
         raise TypeError(f"`tokenizer` must be a Tokenizer of a character BPE vocabulary, got {tokenizer!r}")
-    return cast(CharacterBpeEncoder, tokenizer._encoder)
+    return tokenizer._encoder
 
 
-def _state(probability: float, seed: int) -> NDArray[np.uint64]:
+def _state(probability: Any, seed: Any) -> NDArray[np.uint64]:
     if isinstance(probability, bool) or not 0 <= probability <= 1:
         raise ValueError(f"the probability of dropout must lie between 0 and 1, got {probability!r}")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 1 << 64:

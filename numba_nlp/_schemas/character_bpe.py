@@ -79,7 +79,8 @@ def _check_flags(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: 
     # without ranks no two merges have the same one
     first_tied = (0, n_merges + 2) if rank_count else (n_merges + 1, n_merges + 2)
     ranges = (
-        (0, sizes["ids"]), (0, 2), first_tied, (0, 2), (words, words + 1), (0, 2), (0, 2), (-1, sizes["symbols"]), (0, 3),
+        (0, sizes["ids"]), (0, 2), first_tied, (0, 2), (words, words + 1), (0, 2), (0, 2), (-1, sizes["symbols"]),
+        (0, 3),
     )  # fmt: skip
     for flag, (low, high), what in zip(arrays["flags"].tolist(), ranges, _FLAGS, strict=True):
         if not low <= flag < high:
@@ -104,17 +105,12 @@ def _check_parts(file: str, arrays: Arrays, sizes: Mapping[str, int]) -> None:
             fail(file, f"array `part_ids` holds an id that is not below {sizes['ids']}")
         if int(characters.min()) < 0 or int(characters.max()) > _MOST_CHARACTERS:
             fail(file, f"array `part_ids` holds a part that has not 0 to {_MOST_CHARACTERS} characters")
-        if metadata_of_parts(arrays):
+        if arrays["flags"][4] != WORDS.index("spaces"):
             fail(file, "array `part_ids` has parts, which only words between spaces may have")
     lowest = -1 - (offsets.size - 1)
     for name in ("symbol_ids", "final_ids"):
         if int(arrays[name].min()) < lowest:
             fail(file, f"array `{name}` holds {int(arrays[name].min())}, expected {lowest} or more")
-
-
-def metadata_of_parts(arrays: Arrays) -> bool:
-    """Whether a vocabulary with parts has another rule of words than spaces."""
-    return bool(arrays["flags"][4] != WORDS.index("spaces"))
 
 
 CHARACTER_BPE = Schema(

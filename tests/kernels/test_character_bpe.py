@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -159,7 +160,7 @@ def test_finishing_as_the_twin(rows, suffix, strips):
     data = np.frombuffer(b"".join(contents) + b"  ", np.uint8).copy()
     ends = np.cumsum([0, *map(len, contents)], dtype=np.int64)
     n = finish_rows(data, ends, np.frombuffer(suffix.encode(), np.uint8), int(strips))
-    found = [data[a:b].tobytes().decode() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    found = [data[a:b].tobytes().decode() for a, b in pairwise(ends.tolist())]
     assert found == [decode_twin.finish_row(row, suffix, strips) for row in rows]
     assert n == ends[-1]
 

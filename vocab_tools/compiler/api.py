@@ -73,8 +73,8 @@ def compile(
     Parameters
     ----------
     source : path-like or iterable of path-like
-        A ``tokenizer.json``, ``vocab.json`` and ``merges.txt``, a ``vocab.txt`` of BERT, a ``.tiktoken`` rank file, codes
-        of subword-nmt, or CLIP's ``bpe_simple_vocab_16e6.txt.gz``.
+        A ``tokenizer.json``, ``vocab.json`` and ``merges.txt``, a ``vocab.txt`` of BERT, a ``.tiktoken`` rank file,
+        codes of subword-nmt, or CLIP's ``bpe_simple_vocab_16e6.txt.gz``.
     family : {"gpt2", "roberta", "openai-gpt", "ctrl", "clip"}, optional
         For ``vocab.json`` and ``merges.txt``: whose special tokens, template and spans; inferred where the vocabulary
         leaves no doubt.

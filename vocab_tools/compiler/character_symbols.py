@@ -72,7 +72,7 @@ def _as_written(description: CharacterDescription) -> SymbolPlan:
                 "out of the list"
             )
         merges.append((left, right, product))
-    ids: dict[Hashable, int | list[tuple[int, int]]] = dict(vocabulary)
+    ids: dict[Hashable, int | list[tuple[int, int]]] = {token: number for token, number in vocabulary.items()}  # noqa: C416
     return SymbolPlan({character: tuple(known) for character, known in forms.items()}, merges, ids, ids, None)
 
 

@@ -239,8 +239,10 @@ def _pairs(path: Path, lines: Iterable[tuple[int, str]]) -> tuple[tuple[str, str
 
 
 def _ctrl_merges(text: str) -> tuple[tuple[str, str], ...]:
-    """Merges as CTRL reads them: without the first line and what stands behind the last line end; a pair that is
-    listed twice has the later rank, and a line that is no pair never merges.
+    """Merges as CTRL reads them.
+
+    Without the first line and what stands behind the last line end; a pair that is listed twice has the later rank,
+    and a line that is no pair never merges.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[1:-1]
     ranks = {tuple(line.split()): number for number, line in enumerate(lines)}

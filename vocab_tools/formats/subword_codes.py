@@ -1,9 +1,9 @@
 """Reader of subword-nmt's codes (``learn_bpe.py``), with its vocabulary filter; and merges from a dictionary of pairs.
 
 Codes are merges, one a line, in order of rank, behind a version line; without one they are of version 0.1, where the
-end of a word is a symbol by itself behind the word. The text ``th@@ e`` of subword-nmt names tokens; ids are the place of
-a token in the vocabulary file that ``get_vocab.py`` writes, behind ``<unk>``, or where there is none, in a list of all
-tokens that the codes can make.
+end of a word is a symbol by itself behind the word. The text ``th@@ e`` of subword-nmt names tokens; ids are the place
+of a token in the vocabulary file that ``get_vocab.py`` writes, behind ``<unk>``, or where there is none, in a list of
+all tokens that the codes can make.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -104,7 +105,8 @@ def read(
 def _parse(path: Path, text: str, merges: int | None) -> tuple[tuple[int, ...], tuple[tuple[str, str], ...], bool]:
     """Version, merges, and whether one is listed twice (then its first place counts)."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    version, first = (0, 1), 1
+    version: tuple[int, ...] = (0, 1)
+    first = 1
     if text.startswith("#version:"):
         line, _, text = text.partition("\n")
         numbers = re.sub(r"(\.0+)*$", "", line.split()[-1])
@@ -181,12 +183,13 @@ def describe_pairs(
         A key that is no pair, a pair twice, or a frequency that is no number.
     """
     frequencies: dict[tuple[str, str], float] = {}
-    for key, frequency in pairs.items():
+    items: list[tuple[Any, Any]] = list(pairs.items())
+    for key, frequency in items:
         parts = key.split(" ") if isinstance(key, str) else list(key)
         if len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
             raise SourceFormatError(f"a pair is 'l o' or ('l', 'o'), got {key!r}")
         pair = (parts[0], parts[1])
-        if isinstance(frequency, bool) or not isinstance(frequency, (int, float, np.number)) or frequency != frequency:
+        if isinstance(frequency, bool) or not isinstance(frequency, (int, float, np.number)) or np.isnan(frequency):
             raise SourceFormatError(f"the frequency of {key!r} must be a number, got {frequency!r}")
         if pair in frequencies:
             raise SourceFormatError(f"the pair {key!r} is given twice")

@@ -68,7 +68,8 @@ def drop_rows(tables, data, starts, ends, fixed, first_of_row, first_row, probab
 
 @kernel
 def segment_rows(
-    tables, data, row_starts, row_ends, first_row, probability, state, separator, scratch, ids, starts, ends, text, offsets
+    tables, data, row_starts, row_ends, first_row, probability, state, separator, scratch, ids, starts, ends, text,
+    offsets,
 ):  # fmt: skip
     """Rows of text with the separator between the tokens of a word.
 

@@ -44,7 +44,7 @@ _OF_SPACE, _OF_LETTER, _OF_NUMBER, _OF_OTHER = range(4)
 
 @inlined
 def _is_ascii_space(byte):
-    return byte == 0x20 or (0x09 <= byte and byte <= 0x0D)
+    return byte == 0x20 or (byte >= 0x09 and byte <= 0x0D)
 
 
 @inlined
@@ -136,7 +136,7 @@ def fill_spaces(tables, data, position, stop, starts, ends, n, limit):
 
 @inlined
 def _is_stripped(byte):
-    return byte == _SPACE or byte == _LINE_FEED or byte == _CARRIAGE_RETURN
+    return byte in (_SPACE, _LINE_FEED, _CARRIAGE_RETURN)
 
 
 @inlined
@@ -187,7 +187,7 @@ def next_word(tables, data, position, stop, literal):
         special token of CLIP that the word lies in, -1 for none.
     """
     rule = tables.flags[WORDS]
-    if rule == WORDS_WHOLE or rule == WORDS_SPACES:
+    if rule in (WORDS_WHOLE, WORDS_SPACES):
         return position, stop, np.int64(-1)
     if rule == WORDS_CLIP:
         return _next_clip_word(tables.class_index, tables.class_blocks, data, position, stop, literal)
@@ -216,7 +216,7 @@ def _kind_at(class_index, class_blocks, data, position):
         return np.int64(_OF_SPACE)
     if character_class == 7:
         return np.int64(_OF_NUMBER)
-    return np.int64(_OF_LETTER if 3 <= character_class and character_class <= 5 else _OF_OTHER)
+    return np.int64(_OF_LETTER if character_class >= 3 and character_class <= 5 else _OF_OTHER)
 
 
 @kernel
@@ -225,7 +225,7 @@ def _letter_at(data, position, stop):
     if position >= stop:
         return np.int64(0)
     byte = np.int64(data[position])
-    return byte | 0x20 if 0x41 <= byte and byte <= 0x5A else byte
+    return byte | 0x20 if byte >= 0x41 and byte <= 0x5A else byte
 
 
 @kernel
@@ -236,7 +236,7 @@ def _special_end(data, position, stop):
         return np.int64(-1)
     at = position + 2
     letters = np.int64(0)
-    while at < stop and 0x61 <= _letter_at(data, at, stop) and _letter_at(data, at, stop) <= 0x7A:
+    while at < stop and _letter_at(data, at, stop) >= 0x61 and _letter_at(data, at, stop) <= 0x7A:
         letters = letters * 31 + _letter_at(data, at, stop)
         at += 1
         if at - position > 13:

@@ -58,11 +58,11 @@ def _space_length_at(data, position, stop):
     """Bytes of the white space character that starts at ``position``, by ``str.isspace``; 0 when there is none."""
     byte = np.int64(data[position])
     if byte < 0x80:
-        return np.int64(byte == 0x20 or (0x09 <= byte and byte <= 0x0D) or (0x1C <= byte and byte <= 0x1F))
+        return np.int64(byte == 0x20 or (byte >= 0x09 and byte <= 0x0D) or (byte >= 0x1C and byte <= 0x1F))
     if byte == 0xC2 and position + 1 < stop:
         second = np.int64(data[position + 1])
         return np.int64(2 if second == 0x85 or second == 0xA0 else 0)
-    if 0xE1 <= byte and byte <= 0xE3 and position + 2 < stop:
+    if byte >= 0xE1 and byte <= 0xE3 and position + 2 < stop:
         second, third = np.int64(data[position + 1]), np.int64(data[position + 2])
         if second & 0xC0 == 0x80 and third & 0xC0 == 0x80:
             code_point = (byte & 0x0F) << 12 | (second & 0x3F) << 6 | (third & 0x3F)

@@ -45,10 +45,10 @@ def segment(plan: Plan, word: str) -> list[Token]:
     tokens: list[Token] = []
     start = 0
     was_unknown = False
-    for number, (name, size) in enumerate(left):
+    for number, (name, n_symbols) in enumerate(left):
         is_last = number == len(left) - 1
         found = (plan.final if is_last else plan.inner).get(name, UNKNOWN) if name is not None else UNKNOWN
-        size = len(word) - start if is_last else size
+        size = len(word) - start if is_last else n_symbols
         if not isinstance(found, int):
             for one, characters in found:
                 tokens.append(Token(one if one >= 0 else plan.unknown, start, start + characters))
