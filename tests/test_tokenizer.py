@@ -137,7 +137,11 @@ def test_return_types() -> None:
     assert batch.starts is batch.ends is batch.valid is None
 
 
-@pytest.mark.parametrize("texts", [[], (), iter(()), np.array([], object), np.array([], "U1")], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "texts",
+    [[], (), iter(()), np.array([], object), np.array([], "U1")],
+    ids=["list", "tuple", "iterator", "objects", "strings"],
+)
 def test_no_rows(texts: Any) -> None:
     batch = gpt2().ours.encode_batch(texts, spans=True)
     assert len(batch) == 0

@@ -110,6 +110,16 @@ def _sentencepiece_facts(vocabulary: Vocabulary) -> dict[str, str]:
     }
 
 
+def _character_bpe_facts(vocabulary: Vocabulary) -> dict[str, str]:
+    metadata = vocabulary.metadata
+    return {
+        "merges": f"{vocabulary['merge_symbols'].size:,}, {'pass by pass' if metadata['in_passes'] else 'one by one'}",
+        "words": f"{metadata['words']}, {'lower case' if metadata['lowercase'] else 'case as it is'}",
+        "marks": f"prefix {metadata['prefix']!r}, suffix {metadata['suffix']!r}, separator {metadata['separator']!r}",
+        "decoder": metadata["decoder"],
+    }
+
+
 #: What to show of each algorithm.
 _FACTS = {
     "byte_bpe": _byte_bpe_facts,
@@ -117,6 +127,7 @@ _FACTS = {
     "unigram": _sentencepiece_facts,
     "sentencepiece_word": _sentencepiece_facts,
     "sentencepiece_char": _sentencepiece_facts,
+    "character_bpe": _character_bpe_facts,
 }
 
 

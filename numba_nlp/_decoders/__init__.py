@@ -17,6 +17,7 @@ DECODERS = {
     "sentencepiece_word": ("sentencepiece", "SentencePieceDecoder"),
     "sentencepiece_char": ("sentencepiece", "SentencePieceDecoder"),
     "sentencepiece_bpe": ("sentencepiece", "SentencePieceDecoder"),
+    "character_bpe": ("character_bpe", "CharacterBpeDecoder"),
 }
 
 

@@ -20,6 +20,7 @@ ENCODERS = {
     "sentencepiece_word": ("sentencepiece", "SentencePieceEncoder"),
     "sentencepiece_char": ("sentencepiece", "SentencePieceEncoder"),
     "sentencepiece_bpe": ("sentencepiece_bpe", "SentencePieceBpeEncoder"),
+    "character_bpe": ("character_bpe", "CharacterBpeEncoder"),
 }
 
 

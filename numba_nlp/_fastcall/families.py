@@ -6,7 +6,7 @@ from functools import cache
 
 from numba_nlp._fastcall.control import Family
 
-__all__ = ["byte_bpe", "make_all", "sentencepiece", "sentencepiece_bpe", "wordpiece"]
+__all__ = ["byte_bpe", "character_bpe", "make_all", "sentencepiece", "sentencepiece_bpe", "wordpiece"]
 
 
 @cache
@@ -44,6 +44,15 @@ def sentencepiece_bpe() -> Family:
 
 
 @cache
+def character_bpe() -> Family:
+    """Character BPE."""
+    from numba_nlp.kernels.segment.character_bpe import FILLS, encode_unseen
+    from numba_nlp.kernels.segment.character_bpe_memory import CharacterBpeScratch, CharacterBpeTables
+
+    return Family("character_bpe", CharacterBpeTables, CharacterBpeScratch, encode_unseen, FILLS)
+
+
+@cache
 def wordpiece() -> Family:
     """WordPiece."""
     from numba_nlp.kernels.segment.window_words import fill_chunks
@@ -61,4 +70,5 @@ def make_all() -> None:
         byte_bpe()
         sentencepiece()
         sentencepiece_bpe()
+        character_bpe()
         wordpiece()

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from numba_nlp._schemas.byte_bpe import BYTE_BPE
+from numba_nlp._schemas.character_bpe import CHARACTER_BPE
 from numba_nlp._schemas.fields import COMMON_METADATA, MetadataField, Schema, check_metadata_field
 from numba_nlp._schemas.sentencepiece import SENTENCEPIECE
 from numba_nlp._schemas.sentencepiece_bpe import SENTENCEPIECE_BPE
@@ -25,6 +26,7 @@ SCHEMAS: dict[str, Schema] = {
     "sentencepiece_word": SENTENCEPIECE,
     "sentencepiece_char": SENTENCEPIECE,
     "sentencepiece_bpe": SENTENCEPIECE_BPE,
+    "character_bpe": CHARACTER_BPE,
 }
 
 

@@ -18,7 +18,7 @@ from numba_nlp._schemas.fields import (
     fail,
 )
 
-__all__ = ["WORDPIECE"]
+__all__ = ["WORDPIECE", "check_characters"]
 
 _CODE_POINT_BLOCKS = 0x110000 >> 7
 #: Kinds of characters; those before SEVERAL are single units (numba_nlp.kernels.segment.normalize_bert).
@@ -31,7 +31,7 @@ _GROWTH = 3
 
 def _check_wordpiece(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     """What the field declarations cannot say."""
-    _check_characters(file, arrays)
+    check_characters(file, arrays)
     constants: list[int] = arrays["wordpiece"].tolist()
     unknown, most_characters, further = constants
     if not 0 <= unknown < sizes["ids"]:
@@ -42,7 +42,7 @@ def _check_wordpiece(file: str, arrays: Arrays, metadata: Mapping[str, Any], siz
     check_special_tokens(file, arrays)
 
 
-def _check_characters(file: str, arrays: Arrays) -> None:
+def check_characters(file: str, arrays: Arrays) -> None:
     """Characters become no more bytes than there is room for, and no more characters than they have bytes."""
     index, blocks, several = arrays["normal_index"], arrays["normal_blocks"], arrays["normal_several"]
     if blocks.size % 128:

@@ -9,19 +9,30 @@ from typing import Any
 
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.vocabulary import Vocabulary
-from vocab_tools.compiler import byte_bpe, sentencepiece, wordpiece
-from vocab_tools.formats import bert_vocab, gpt2, sentencepiece_model, tiktoken_file, tokenizer_json
+from vocab_tools.compiler import byte_bpe, character_bpe, sentencepiece, wordpiece
+from vocab_tools.formats import (
+    bert_vocab,
+    character_vocab,
+    sentencepiece_model,
+    subword_codes,
+    tiktoken_file,
+    tokenizer_json,
+)
 from vocab_tools.formats.bert_vocab import WordPieceDescription
+from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.description import Description
 from vocab_tools.formats.detect import detect
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel
 
-__all__ = ["compile", "describe_source"]
+__all__ = ["compile", "describe_source", "from_pairs"]
 
+AnyDescription = Description | WordPieceDescription | CharacterDescription | SentencePieceModel
 _POLICIES = ("raise", "match", "plain")
 #: Reader of each format, and the options that only some formats have.
-_READERS: dict[str, tuple[Callable[..., Description | WordPieceDescription | SentencePieceModel], tuple[str, ...]]] = {
-    "gpt2": (gpt2.read, ("family", "allow_gaps")),
+_READERS: dict[str, tuple[Callable[..., AnyDescription], tuple[str, ...]]] = {
+    "gpt2": (character_vocab.read, ("family", "allow_gaps")),
+    "clip": (character_vocab.read_clip, ()),
+    "subword-nmt": (subword_codes.read, ("merges", "separator", "vocabulary", "vocabulary_threshold")),
     "tokenizer.json": (tokenizer_json.read, ("ignore", "allow_gaps")),
     "tiktoken": (tiktoken_file.read, ("pattern", "special_tokens", "allow_gaps")),
     "vocab.txt": (
@@ -57,6 +68,10 @@ def compile(
     pad_token: str | None = None,
     cls_token: str | None = None,
     mask_token: str | None = None,
+    merges: int | None = None,
+    separator: str | None = None,
+    vocabulary: str | PathLike[str] | None = None,
+    vocabulary_threshold: int | None = None,
     special: str | None = None,
     ignore: Sequence[str] | None = None,
     name: str | None = None,
@@ -67,9 +82,9 @@ def compile(
     Parameters
     ----------
     source : path-like or iterable of path-like
-        A ``tokenizer.json``, ``vocab.json`` and ``merges.txt``, a ``vocab.txt`` of BERT, a ``.tiktoken`` rank file, or
-        a SentencePiece ``.model`` of type unigram, word or char.
-    family : {"gpt2", "roberta"}, optional
+        A ``tokenizer.json``, ``vocab.json`` and ``merges.txt``, a ``vocab.txt`` of BERT, a ``.tiktoken`` rank file,
+        a SentencePiece ``.model``, codes of subword-nmt, or CLIP's ``bpe_simple_vocab_16e6.txt.gz``.
+    family : {"gpt2", "roberta", "openai-gpt", "ctrl", "clip"}, optional
         For ``vocab.json`` and ``merges.txt``: whose special tokens, template and spans; inferred where the vocabulary
         leaves no doubt.
     pattern : str, optional
@@ -85,6 +100,11 @@ def compile(
         For ``vocab.txt``: longer words are unknown; 100 by default.
     unk_token, sep_token, pad_token, cls_token, mask_token : str, optional
         For ``vocab.txt``: the special tokens, ``"[UNK]"`` and its like by default.
+    merges, separator : int, str, optional
+        For codes of subword-nmt: how many of them to use, and what stands behind a token that others follow in its
+        word (``"@@"`` by default).
+    vocabulary, vocabulary_threshold : path-like, int, optional
+        For codes of subword-nmt: tokens and their frequencies; merges that make others, or rarer ones, are taken back.
     special : {"raise", "match", "plain"}, optional
         What is done with special tokens written in the text; by default what the format's reference does.
     ignore : sequence of {"truncation", "padding"}, optional
@@ -126,6 +146,10 @@ def compile(
         pad_token=pad_token,
         cls_token=cls_token,
         mask_token=mask_token,
+        merges=merges,
+        separator=separator,
+        vocabulary=vocabulary,
+        vocabulary_threshold=vocabulary_threshold,
         special=special,
         ignore=ignore,
         name=name,
@@ -135,6 +159,8 @@ def compile(
         return Vocabulary(*sentencepiece.build_arrays(description, special or "plain"))
     if isinstance(description, WordPieceDescription):
         return Vocabulary(*wordpiece.build_arrays(description))
+    if isinstance(description, CharacterDescription):
+        return Vocabulary(*character_bpe.build_arrays(description))
     return Vocabulary(*byte_bpe.build_arrays(description))
 
 
@@ -144,7 +170,7 @@ def describe_source(
     special: str | None = None,
     name: str | None = None,
     **options: Any,
-) -> Description | WordPieceDescription | SentencePieceModel:
+) -> AnyDescription:
     """Read a vocabulary source without compiling it.
 
     Parameters
@@ -156,7 +182,7 @@ def describe_source(
 
     Returns
     -------
-    Description, WordPieceDescription or SentencePieceModel
+    Description, WordPieceDescription, CharacterDescription or SentencePieceModel
         The last one without the policy for special tokens.
 
     Raises
@@ -182,3 +208,47 @@ def describe_source(
     if isinstance(description, SentencePieceModel):
         return description
     return description if special is None else dataclasses.replace(description, special_policy=special)
+
+
+def from_pairs(
+    pairs: Mapping[str, float] | Mapping[tuple[str, str], float],
+    *,
+    end_of_word: str = "",
+    unknown: str = "<unk>",
+    name: str = "pairs",
+) -> Vocabulary:
+    """Compile a character BPE vocabulary from pairs and their frequencies.
+
+    Words are what white space parts. In each, from its characters on, the adjacent pair with the highest frequency
+    merges first, the leftmost among equals, until no pair is listed.
+
+    Parameters
+    ----------
+    pairs : Mapping of str or (str, str) to number
+        ``"l o"`` or ``("l", "o")``.
+    end_of_word : str
+        What the last character of a word has behind it in the pairs, such as ``"</w>"``.
+    unknown : str
+        Token of characters that are in no pair; its id is 0.
+    name : str
+        Name of the vocabulary.
+
+    Returns
+    -------
+    Vocabulary
+
+    Raises
+    ------
+    SourceFormatError
+        A key that is no pair, a pair twice, or a frequency that is no number.
+
+    Examples
+    --------
+    >>> import numba_nlp, vocab_tools
+    >>> pairs = {"e r": 25, "h e": 12, "l l": 11, "l o": 10, "he ll": 4, "lo w": 3, "hell o": 2}
+    >>> tokenizer = numba_nlp.Tokenizer(vocab_tools.from_pairs(pairs))
+    >>> [tokenizer.id_to_token(i) for i in tokenizer.encode("lower hello")]
+    ['low', 'er', 'hello']
+    """
+    described = subword_codes.describe_pairs(pairs, end_of_word=end_of_word, unknown=unknown, name=name)
+    return Vocabulary(*character_bpe.build_arrays(described))

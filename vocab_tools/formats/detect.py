@@ -14,7 +14,7 @@ __all__ = ["SUPPORTED", "Source", "detect"]
 
 SUPPORTED = (
     "a tokenizer.json, a pair of vocab.json and merges.txt, a vocab.txt of BERT, a .tiktoken rank file, "
-    "or a SentencePiece .model"
+    "a SentencePiece .model, codes of subword-nmt, or CLIP's bpe_simple_vocab_16e6.txt.gz"
 )
 _HEAD_BYTES = 4096
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2}[ \t]+[0-9]+[ \t]*(?:\r?\n|$)")
@@ -22,11 +22,13 @@ _FLAT_JSON = re.compile(rb'\s*\{\s*(?:\}|"(?:[^"\\]|\\.)*"\s*:\s*-?[0-9])')
 #: A line of its own: BERT's token of unknown words.
 _UNKNOWN_LINE = re.compile(rb"^\[UNK\][ \t\r]*$", re.MULTILINE)
 _MODEL_SUFFIXES = {".model", ".spm"}
+#: Codes of subword-nmt: a version line, and merges of which some end a word.
+_CODES_VERSION = b"#version:"
+_PACKED = b"\x1f\x8b"
 #: Names of formats that later versions read, so that the refusal can say what the file is.
 _KNOWN_BY_NAME = {
     ".safetensors": "a compiled vocabulary (load it with numba_nlp.load_tokenizer) or the weights of a model",
     ".vocab": "the text form of a sentencepiece vocabulary",
-    ".gz": "a compressed file (unpack it first)",
     ".txt": "a merges.txt without its vocab.json, or a word list that neither has a line [UNK] near its beginning "
     "nor a name that ends in vocab.txt,",
     ".bpe": "a merge list without its vocab.json, or subword-nmt codes",
@@ -39,7 +41,7 @@ class Source(NamedTuple):
 
     Attributes
     ----------
-    format : {"tokenizer.json", "gpt2", "vocab.txt", "tiktoken", "sentencepiece"}
+    format : {"tokenizer.json", "gpt2", "vocab.txt", "tiktoken", "sentencepiece", "subword-nmt", "clip"}
     paths : tuple of Path
         The file; for "gpt2" the pieces first, then the merges.
     """
@@ -93,6 +95,10 @@ def _detect_one(path: Path) -> Source:
         raise SourceFormatError(f"{path}: the file is empty; was its download interrupted?")
     if _is_model(head):
         return Source("sentencepiece", (path,))
+    if head.startswith(_PACKED):
+        return Source("clip", (path,))
+    if _is_codes(head):
+        return Source("subword-nmt", (path,))
     if _UNKNOWN_LINE.search(head):
         return Source("vocab.txt", (path,))
     if _FLAT_JSON.match(head):
@@ -118,6 +124,21 @@ def _is_model(head: bytes) -> bool:
         return False
     n_message, n_text = head[1], head[3]
     return n_text < 0x80 and n_text + 7 <= n_message < 0x80 and head[4 + n_text : 5 + n_text] == b"\x15"
+
+
+def _is_codes(head: bytes) -> bool:
+    """Whether all whole lines of the head are merges, and some of them end a word."""
+    lines = head.split(b"\n")[: 200 if len(head) == _HEAD_BYTES else None]
+    if len(head) == _HEAD_BYTES:
+        lines.pop()
+    if lines and lines[0].startswith(_CODES_VERSION):
+        del lines[0]
+    merges = [line.rstrip(b"\r").split(b" ") for line in lines if line.strip()]
+    return (
+        len(merges) > 0
+        and all(len(merge) == 2 and all(merge) for merge in merges)
+        and any(part.endswith(b"</w>") for merge in merges for part in merge)
+    )
 
 
 def _head(path: Path) -> bytes:
