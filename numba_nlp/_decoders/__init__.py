@@ -10,7 +10,12 @@ from numba_nlp.vocabulary import Vocabulary
 __all__ = ["DECODERS", "new_decoder"]
 
 #: Module and class of the decoder of each algorithm; imported when a vocabulary asks for it.
-DECODERS = {"byte_bpe": ("byte_bpe", "ByteBpeDecoder"), "wordpiece": ("wordpiece", "WordPieceDecoder")}
+DECODERS = {
+    "byte_bpe": ("byte_bpe", "ByteBpeDecoder"),
+    "staged_bpe": ("staged", "StagedDecoder"),
+    "staged_unigram": ("staged", "StagedDecoder"),
+    "wordpiece": ("wordpiece", "WordPieceDecoder"),
+}
 
 
 def new_decoder(vocabulary: Vocabulary) -> Decoder:

@@ -13,7 +13,12 @@ from numba_nlp.vocabulary import Vocabulary
 __all__ = ["ENCODERS", "new_encoder"]
 
 #: Module and class of the encoder of each algorithm; imported when a vocabulary asks for it.
-ENCODERS = {"byte_bpe": ("byte_bpe", "ByteBpeEncoder"), "wordpiece": ("wordpiece", "WordPieceEncoder")}
+ENCODERS = {
+    "byte_bpe": ("byte_bpe", "ByteBpeEncoder"),
+    "staged_bpe": ("staged", "StagedBpeEncoder"),
+    "staged_unigram": ("staged", "StagedUnigramEncoder"),
+    "wordpiece": ("wordpiece", "WordPieceEncoder"),
+}
 
 
 def new_encoder(vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> CachedEncoder:

@@ -11,12 +11,18 @@ from typing import Any
 
 from numba_nlp._schemas.byte_bpe import BYTE_BPE
 from numba_nlp._schemas.fields import COMMON_METADATA, MetadataField, Schema, check_metadata_field
+from numba_nlp._schemas.staged import STAGED_BPE, STAGED_UNIGRAM
 from numba_nlp._schemas.wordpiece import WORDPIECE
 
 __all__ = ["SCHEMAS", "schema_of"]
 
 #: The schema of every algorithm; a new algorithm adds its own here.
-SCHEMAS: dict[str, Schema] = {"byte_bpe": BYTE_BPE, "wordpiece": WORDPIECE}
+SCHEMAS: dict[str, Schema] = {
+    "byte_bpe": BYTE_BPE,
+    "staged_bpe": STAGED_BPE,
+    "staged_unigram": STAGED_UNIGRAM,
+    "wordpiece": WORDPIECE,
+}
 
 
 def schema_of(file: str, metadata: Mapping[str, Any]) -> Schema:

@@ -20,7 +20,7 @@ from numba_nlp._schemas.fields import (
 )
 from numba_nlp._schemas.normalizer import NORMALIZER_ARRAYS, check_normalizer
 
-__all__ = ["BYTE_BPE"]
+__all__ = ["BYTE_BPE", "check_merges"]
 
 _CODE_POINT_BLOCKS = 0x110000 >> 7
 _N_BASE = 256
@@ -29,7 +29,7 @@ _N_BASE = 256
 def _check_byte_bpe(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     """What the field declarations of byte-level BPE cannot say."""
     check_normalizer(file, arrays, metadata)
-    _check_merges(file, arrays["merge_table"], arrays["merge_pairs"], sizes["symbols"])
+    check_merges(file, arrays["merge_table"], arrays["merge_pairs"], sizes["symbols"])
     if arrays["class_blocks"].size % 128:
         fail(file, f"array `class_blocks` has length {arrays['class_blocks'].size}, expected a multiple of 128")
 
@@ -55,7 +55,7 @@ def _check_byte_bpe(file: str, arrays: Arrays, metadata: Mapping[str, Any], size
     check_special_tokens(file, arrays)
 
 
-def _check_merges(file: str, table: NDArray[Any], pairs: NDArray[Any], n_symbols: int) -> None:
+def check_merges(file: str, table: NDArray[Any], pairs: NDArray[Any], n_symbols: int) -> None:
     """Table of merges: each merge lies in it once; pairs are of symbols that exist."""
     check_table_size(file, "merge_table", table.size)
     number_bits = max(pairs.size - 1, 1).bit_length()

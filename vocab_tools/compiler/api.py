@@ -9,17 +9,18 @@ from typing import Any
 
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.vocabulary import Vocabulary
-from vocab_tools.compiler import byte_bpe, wordpiece
+from vocab_tools.compiler import byte_bpe, staged, wordpiece
 from vocab_tools.formats import bert_vocab, gpt2, tiktoken_file, tokenizer_json
 from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.description import Description
 from vocab_tools.formats.detect import detect
+from vocab_tools.formats.staged_json import StagedDescription
 
 __all__ = ["compile", "describe_source"]
 
 _POLICIES = ("raise", "match", "plain")
 #: Reader of each format, and the options that only some formats have.
-_READERS: dict[str, tuple[Callable[..., Description | WordPieceDescription], tuple[str, ...]]] = {
+_READERS: dict[str, tuple[Callable[..., Description | StagedDescription | WordPieceDescription], tuple[str, ...]]] = {
     "gpt2": (gpt2.read, ("family", "allow_gaps")),
     "tokenizer.json": (tokenizer_json.read, ("ignore", "allow_gaps")),
     "tiktoken": (tiktoken_file.read, ("pattern", "special_tokens", "allow_gaps")),
@@ -128,6 +129,8 @@ def compile(
         name=name,
         allow_gaps=allow_gaps or None,
     )
+    if isinstance(description, StagedDescription):
+        return Vocabulary(*staged.build_arrays(description))
     if isinstance(description, WordPieceDescription):
         return Vocabulary(*wordpiece.build_arrays(description))
     return Vocabulary(*byte_bpe.build_arrays(description))
@@ -139,7 +142,7 @@ def describe_source(
     special: str | None = None,
     name: str | None = None,
     **options: Any,
-) -> Description | WordPieceDescription:
+) -> Description | StagedDescription | WordPieceDescription:
     """Read a vocabulary source without compiling it.
 
     Parameters
@@ -151,7 +154,7 @@ def describe_source(
 
     Returns
     -------
-    Description or WordPieceDescription
+    Description, StagedDescription or WordPieceDescription
 
     Raises
     ------
