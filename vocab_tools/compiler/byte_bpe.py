@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._schemas.fields import FORMAT_VERSION
+from numba_nlp._second_search import normalized_contents
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.kernels.segment.derive import count_unreached, derive_merges
 from numba_nlp.kernels.tables.hashing import EMPTY, fill_merge_slots, fill_piece_lookup
@@ -122,6 +123,10 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
     if description.normalizers:
         compiled = compile_normalizers(description.normalizers)
         arrays.update(compiled.arrays)
+        looked_for = [token.content for token in description.added_tokens if token.normalized]
+        if looked_for:
+            # refuses what cannot be told apart now, not when the vocabulary is loaded
+            normalized_contents(arrays, compiled.regexes, looked_for)
         normalizing = {
             "normalizer_regexes": list(compiled.regexes),
             "normalizer_unicode_version": normalization_tables().metadata["unicode_version_forms"],

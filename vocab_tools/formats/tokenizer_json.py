@@ -111,10 +111,10 @@ def read(
 
     vocab = check_ids(model.need("vocab").value, place)
     added = _read_added_tokens(stage("added_tokens"), vocab)
-    for number, token in enumerate(added if normalizers else ()):
+    for number, token in enumerate(added if normalizers and post.trim_offsets else ()):
         if token.normalized:
             stage("added_tokens").below(number).refuse(
-                "an added token that is matched in normalized text is not supported together with a normalizer",
+                "an added token that is matched in normalized text is not supported together with trimmed spans",
                 "set its field normalized to false",
             )
     ignore_merges = model.value.get("ignore_merges", False)
