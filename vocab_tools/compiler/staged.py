@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._schemas.fields import FORMAT_VERSION
-from numba_nlp._second_search import normalized_contents
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.kernels.tables.hashing import fill_piece_lookup
 from vocab_tools.compiler.classes import class_tables
@@ -19,8 +18,10 @@ from vocab_tools.compiler.decoders import compile_decoders
 from vocab_tools.compiler.double_array import build_double_array
 from vocab_tools.compiler.flat_arrays import flatten, special_arrays
 from vocab_tools.compiler.normalization import normalization_tables
+from vocab_tools.compiler.normalized_tokens import keeps_kind, normalized_tokens
 from vocab_tools.compiler.sentencepiece_bpe import build_listed_arrays
 from vocab_tools.compiler.stages import compile_normalizers, compile_pre_tokenizers
+from vocab_tools.formats.description import KIND_USER_DEFINED
 from vocab_tools.formats.staged_json import BYTE_PIECES, StagedDescription
 
 __all__ = ["build_arrays"]
@@ -52,7 +53,18 @@ def build_arrays(description: StagedDescription) -> tuple[dict[str, NDArray[Any]
     UnsupportedFeatureError
         A stage or an option that cannot be reproduced exactly.
     """
-    contents = [(piece or "").encode() for piece in description.pieces]
+    normalizing = compile_normalizers(description.normalizers)
+    texts, kinds = list(description.pieces), description.kinds.copy()
+    for token, form in normalized_tokens(normalizing, description.added_tokens).items():
+        if form != token.content and token.content in description.vocab:
+            raise UnsupportedFeatureError(
+                f"the added token {token.content!r} is a piece of the model as well, and {form!r} in normalized text; "
+                "set its field normalized to false"
+            )
+        texts[token.id] = form
+        if token.special and not keeps_kind(form, description.added_tokens):
+            kinds[token.id] = KIND_USER_DEFINED
+    contents = [(piece or "").encode() for piece in texts]
     longest = max(map(len, contents))
     if longest > MAX_PIECE_BYTES:
         raise SourceFormatError(
@@ -64,13 +76,12 @@ def build_arrays(description: StagedDescription) -> tuple[dict[str, NDArray[Any]
     lookup = np.full(max(2, 1 << (2 * numbers.size - 1).bit_length()), -1, np.int32)
     fill_piece_lookup(pieces.data, pieces.offsets, numbers, lookup)
 
-    normalizing = compile_normalizers(description.normalizers)
     cutting = compile_pre_tokenizers(description.pre_tokenizers)
     classes = class_tables("tokenizers")
     arrays: dict[str, NDArray[Any]] = {
         "piece_bytes": pieces.data,
         "piece_offsets": pieces.offsets,
-        "piece_kinds": description.kinds,
+        "piece_kinds": kinds,
         "piece_lookup": lookup,
         **(_unigram_arrays(description) if description.model == "unigram" else _bpe_arrays(description)),
         **cutting.arrays,
@@ -98,10 +109,6 @@ def build_arrays(description: StagedDescription) -> tuple[dict[str, NDArray[Any]
         "cut_regexes": list(cutting.regexes),
         "special_policy": description.special_policy,
     }
-    looked_for = [token.content for token in description.added_tokens if token.normalized]
-    if looked_for and description.normalizers:
-        # refuses what cannot be told apart now, not when the vocabulary is loaded
-        normalized_contents(arrays, normalizing.regexes, looked_for)
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, metadata
 
 
