@@ -18,6 +18,7 @@ from tools.files import find_file, made_folder
 from tools.tiktoken_to_tokenizer_json import PATTERNS, convert_ranks, tokenizer_json
 
 __all__ = [
+    "STAGED",
     "VOCABULARIES",
     "WORDPIECE",
     "hf_tokenizer",
@@ -39,6 +40,17 @@ VOCABULARIES: dict[str, str | None] = {
     "bert_uncased": None,
     "bert_cased": None,
     "bert_chinese": None,
+    "flan_t5": None,
+    "xlnet_json": None,
+    "mistral03": None,
+    "barthez_json": None,
+}
+#: ``tokenizer.json`` files with Unigram, or BPE over characters, behind general stages: name in the data folder.
+STAGED: dict[str, str] = {
+    "flan_t5": "vocab/t5/flan_t5_tokenizer.json",
+    "xlnet_json": "vocab/xlnet/tokenizer.json",
+    "mistral03": "vocab/mistral/mistral03.json",
+    "barthez_json": "vocab/barthez/tokenizer.json",
 }
 #: WordPiece vocabularies: carried name, name in the data folder, and whether they are of lower case.
 WORDPIECE: dict[str, tuple[str | None, str, bool]] = {
@@ -141,8 +153,10 @@ def tokenizer_json_path(vocabulary: str) -> Path:
     """A ``tokenizer.json`` of the vocabulary, made once from its original files.
 
     Special tokens: those of tiktoken's definition; for ``roberta`` the five of its own vocabulary. Those of WordPiece
-    are written by transformers' ``BertTokenizer``.
+    are written by transformers' ``BertTokenizer``; those of :data:`STAGED` are the published files.
     """
+    if vocabulary in STAGED:
+        return find_file(shared=STAGED[vocabulary])
     path = made_folder() / f"{vocabulary}.tokenizer.json"
     if path.exists():
         return path
@@ -183,4 +197,8 @@ def hf_tokenizer(vocabulary: str) -> Any:
     """Hugging Face ``Tokenizer`` of the vocabulary, from :func:`tokenizer_json_path`."""
     from tokenizers import Tokenizer
 
-    return Tokenizer.from_file(str(tokenizer_json_path(vocabulary)))
+    tokenizer = Tokenizer.from_file(str(tokenizer_json_path(vocabulary)))
+    # what a file may say of the lengths of model inputs
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

@@ -93,8 +93,27 @@ def _wordpiece_facts(vocabulary: Vocabulary) -> dict[str, str]:
     }
 
 
+def _staged_facts(vocabulary: Vocabulary) -> dict[str, str]:
+    metadata = vocabulary.metadata
+    facts = {
+        name.replace("_", "-"): ", ".join(metadata[name]) or "none"
+        for name in ("normalizers", "pre_tokenizers", "decoders")
+    }
+    if "merge_symbols" in vocabulary.arrays:
+        facts["merges"] = f"{vocabulary['merge_symbols'].size:,}"
+        facts["ignore_merges"] = str(metadata["ignore_merges"])
+    facts["unknown text"] = f"id {metadata['unknown_id']}" if metadata["unknown_id"] >= 0 else "no id"
+    facts["byte_fallback"] = str(metadata["byte_fallback"])
+    return facts
+
+
 #: What to show of each algorithm.
-_FACTS = {"byte_bpe": _byte_bpe_facts, "wordpiece": _wordpiece_facts}
+_FACTS = {
+    "byte_bpe": _byte_bpe_facts,
+    "staged_bpe": _staged_facts,
+    "staged_unigram": _staged_facts,
+    "wordpiece": _wordpiece_facts,
+}
 
 
 def _special_tokens(vocabulary: Vocabulary) -> Table:

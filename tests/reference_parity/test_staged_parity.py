@@ -17,6 +17,7 @@ from tests.made_tokenizers import TEXTS, Pair
 from tests.normalizer_cases import texts as tricky_texts
 from tests.shared_data import shared
 from tests.staged_tokenizers import NAMES, compiled, made, staged
+from tools.fuzz_parity import vanishing
 from tools.fuzz_texts import fuzz_texts
 
 FRAGMENTS = [
@@ -163,14 +164,6 @@ FILES = {
     "mistral/mistral03.json": {},
     "barthez/tokenizer.json": {},
 }
-
-
-def vanishing(reference: Tokenizer) -> set[str]:
-    """Characters that a charsmap takes away: behind them, spans of tokenizers are those of other characters."""
-    if reference.normalizer is None:
-        return set()
-    found = map(chr, [*range(0xD800), *range(0xE000, 0x11000)])
-    return {character for character in found if not reference.normalizer.normalize_str(f"a{character}b")[1:-1]}
 
 
 @pytest.mark.slow
