@@ -33,7 +33,8 @@ def searched_in_normalized_text(vocabulary: Vocabulary) -> NDArray[np.bool_]:
     """Which added tokens are looked for in normalized text, where that is another than the text itself: bool[K]."""
     program = vocabulary.arrays.get("normalizer_program")
     normalizes = program is not None and program.size > 0
-    return (vocabulary["special_flags"] & FLAG_NORMALIZED != 0) & normalizes
+    found: NDArray[np.bool_] = (vocabulary["special_flags"] & FLAG_NORMALIZED != 0) & normalizes
+    return found
 
 
 class _Matches(NamedTuple):

@@ -42,9 +42,7 @@ class StagedDecoder(Decoder):
         out_offsets, out_rows = np.empty_like(token_offsets), np.empty_like(row_tokens)
         for step in self.vocabulary["decoder_program"].reshape(-1, DECODE_STEP):
             while True:
-                n = int(
-                    decode_step(step, *strings, text, token_offsets, row_tokens, out_text, out_offsets, out_rows)
-                )
+                n = int(decode_step(step, *strings, text, token_offsets, row_tokens, out_text, out_offsets, out_rows))
                 if n != STATUS_OUTPUT_FULL:
                     break
                 out_text = np.empty(2 * out_text.size, np.uint8)

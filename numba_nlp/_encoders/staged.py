@@ -100,9 +100,7 @@ class StagedEncoder(CachedEncoder):
         How the family cuts pieces further.
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, special_first: NDArray[np.uint8], tables: Any, pattern: str
-    ) -> None:
+    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8], tables: Any, pattern: str) -> None:
         metadata = vocabulary.metadata
         self._normalizer = Normalizer(vocabulary.arrays, metadata["normalizer_regexes"])
         self._cutter = Cutter(vocabulary.arrays, metadata["cut_regexes"])
@@ -151,9 +149,7 @@ class StagedEncoder(CachedEncoder):
 
             def encode(context: Context, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> int:
                 places = np.zeros(block.starts.size + 1, np.int64)
-                n = self._encode_chunk(
-                    context, block.source.text, block.starts, block.ends, given, ids, places
-                )
+                n = self._encode_chunk(context, block.source.text, block.starts, block.ends, given, ids, places)
                 offsets[1:] = places[block.first_of_row[1:]]
                 return n
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from numba_nlp._schemas.fields import ArrayField, Arrays, fail
+from numba_nlp._schemas.normalizer import check_utf8
 
 __all__ = ["CUT_ARRAYS", "DECODER_ARRAYS", "check_cutter", "check_decoder"]
 
@@ -108,10 +111,7 @@ def check_decoder(file: str, arrays: Arrays) -> None:
 
 def _filled_strings(file: str, arrays: Arrays, prefix: str) -> list[bool]:
     """Whether each string has bytes; all are UTF-8."""
-    text, offsets = arrays[f"{prefix}_strings"].tobytes(), arrays[f"{prefix}_string_offsets"].tolist()
-    for start, stop in zip(offsets[:-1], offsets[1:], strict=True):
-        try:
-            text[start:stop].decode()
-        except UnicodeDecodeError:
-            fail(file, f"array `{prefix}_strings` holds {text[start:stop]!r}, which is not UTF-8")
-    return [start < stop for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+    text, offsets = arrays[f"{prefix}_strings"], arrays[f"{prefix}_string_offsets"]
+    check_utf8(file, arrays, f"{prefix}_strings", offsets)
+    assert offsets[-1] == text.size, "checked by the field"
+    return (np.diff(offsets) > 0).tolist()  # type: ignore[no-any-return]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +19,9 @@ token_texts = st.one_of(
     st.lists(st.sampled_from(["\u2581", " ", "a", "b", "aa", "##", "\u0120", "\u00e9", "\U0001f600"]), max_size=5).map(
         "".join
     ),
-    st.sampled_from(["<0xE2>", "<0x96>", "<0x81>", "<0x41>", "<0x+A>", "<0x0a>", "<0xG1>", "<0x1>", "<0xC3>", "<0xA9>"]),
+    st.sampled_from(
+        ["<0xE2>", "<0x96>", "<0x81>", "<0x41>", "<0x+A>", "<0x0a>", "<0xG1>", "<0x1>", "<0xC3>", "<0xA9>"]
+    ),
     st.integers(0, 255).map(lambda byte: f"<0x{byte:02X}>"),
 )
 rows_of_tokens = st.lists(st.lists(token_texts, max_size=6), max_size=4)
@@ -52,7 +56,7 @@ def test_steps_agree_with_the_twin(rows, step):
     n = int(kernels.decode_step(*given_arrays, out_text, out_offsets, out_rows))
     for row, tokens in enumerate(rows):
         places = out_offsets[out_rows[row] : out_rows[row + 1] + 1].tolist()
-        found = [out_text[a:b].tobytes() for a, b in zip(places[:-1], places[1:], strict=True)]
+        found = [out_text[a:b].tobytes() for a, b in pairwise(places)]
         expected = plain.decode_step(step, STRINGS, tokens)
         if step[0] == DECODE_ALPHABET:
             assert [token.decode(errors="replace") for token in found] == expected
@@ -94,8 +98,6 @@ def test_gathering(rows, skip_special):
         piece_bytes, piece_offsets, np.array(kinds, np.uint8), ids, offsets, int(skip_special), text, places, row_tokens
     )
     for row, numbers_of_row in enumerate(rows):
-        found = [
-            text[places[i] : places[i + 1]].tobytes() for i in range(row_tokens[row], row_tokens[row + 1])
-        ]
+        found = [text[places[i] : places[i + 1]].tobytes() for i in range(row_tokens[row], row_tokens[row + 1])]
         assert found == plain.gather_tokens(pieces, kinds, numbers_of_row, skip_special)
     assert n == row_tokens[-1]

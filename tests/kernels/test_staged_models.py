@@ -19,7 +19,20 @@ from numba_nlp.reference.segment import staged_models as plain
 from numba_nlp.reference.segment import staged_spans as plain_spans
 from tests.staged_tokenizers import SPACE, staged
 
-PARTS = [SPACE, "the", "question", "be", "a", "\u00e9", "\u0416", "<unk>", "<0x41>", "...", "never merged", "\U0001f600"]
+PARTS = [
+    SPACE,
+    "the",
+    "question",
+    "be",
+    "a",
+    "\u00e9",
+    "\u0416",
+    "<unk>",
+    "<0x41>",
+    "...",
+    "never merged",
+    "\U0001f600",
+]
 pieces = st.lists(st.sampled_from(PARTS), min_size=1, max_size=6).map("".join)
 
 
@@ -32,9 +45,7 @@ class Model:
         self.is_unigram = name.startswith("unigram")
         self.segment_kernel = kernels.segment_unigram if self.is_unigram else kernels.segment_bpe
         self.rows = encoder.encode_rows(encoder._pattern)
-        self.spans = (
-            span_kernels.fill_staged_unigram_spans if self.is_unigram else span_kernels.fill_staged_bpe_spans
-        )
+        self.spans = span_kernels.fill_staged_unigram_spans if self.is_unigram else span_kernels.fill_staged_bpe_spans
         self.whole: dict[bytes, int] = {}
         vocabulary = staged(name).ours.vocabulary
         if not self.is_unigram and vocabulary.metadata["ignore_merges"]:

@@ -21,8 +21,9 @@ from tools.fuzz_parity import vanishing
 from tools.fuzz_texts import fuzz_texts
 
 FRAGMENTS = [
-    "the ", "To be, or not to be", " ", "  ", "\u2581", "THE", "the", "<mask>", " <mask>", "[x]", "[x] ", "</s>", "<unk>",
-    "\u00e9", "e\u0301", "\u65e5\u672c", "\ufb01", "never merged", "...", "<0x41>", "\n", "\u00a0", "\U0001f600", "!!",
+    "the ", "To be, or not to be", " ", "  ", "\u2581", "THE", "the", "<mask>", " <mask>", "[x]", "[x] ", "</s>",
+    "<unk>", "\u00e9", "e\u0301", "\u65e5\u672c", "\ufb01", "never merged", "...", "<0x41>", "\n", "\u00a0", "\U0001f600",
+    "!!",
 ]  # fmt: skip
 mixed_texts = st.lists(st.sampled_from(FRAGMENTS), max_size=10).map("".join)
 any_name = pytest.mark.parametrize("name", NAMES)
@@ -153,7 +154,22 @@ def test_second_search(normalizer: Any) -> None:
             AddedToken("fi", normalized=True, rstrip=True),
         ]
     )
-    fragments = ["H\u00e9llo", "hello", "H\u00c9LLO", " ", "[x]", "foo", "FOO", "a", "x ", "\ufb01", "fi", "\u2581", "THE", "\u0130"]
+    fragments = [
+        "H\u00e9llo",
+        "hello",
+        "H\u00c9LLO",
+        " ",
+        "[x]",
+        "foo",
+        "FOO",
+        "a",
+        "x ",
+        "\ufb01",
+        "fi",
+        "\u2581",
+        "THE",
+        "\u0130",
+    ]
     rng = random.Random(3)
     assert_same(compiled(reference), ["".join(rng.choices(fragments, k=rng.randrange(9))) for _ in range(400)])
 

@@ -1,4 +1,4 @@
-"""Readers and compiler of ``tokenizer.json`` files with Unigram or BPE over characters: what is told, what is refused."""
+"""``tokenizer.json`` files with Unigram or BPE over characters: what is told, what is refused."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ DECODERS = [
     decoders.BPEDecoder("</w>"),
     decoders.WordPiece("##", cleanup=True),
     decoders.Metaspace("_", prepend_scheme="never"),
-    decoders.Sequence([decoders.Strip("a", 1, 1), decoders.Fuse(), decoders.Replace("b", "_")]),
+    decoders.Sequence([decoders.Strip("a", 2, 0), decoders.Fuse(), decoders.Replace("b", "_")]),
     decoders.Sequence([decoders.ByteFallback(), decoders.WordPiece("", cleanup=False)]),
 ]
 
@@ -151,7 +151,10 @@ def test_decoders(decoder: decoders.Decoder | None) -> None:
     [
         ({"type": "BPEDecoder", "suffix": ""}, "empty suffix"),
         (
-            {"type": "Sequence", "decoders": [json.loads(decoders.ByteLevel().__getstate__()), {"type": "ByteFallback"}]},
+            {
+                "type": "Sequence",
+                "decoders": [json.loads(decoders.ByteLevel().__getstate__()), {"type": "ByteFallback"}],
+            },
             "behind ByteLevel",
         ),
     ],

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp.byte_alphabet import bytes_of
 from numba_nlp._schemas.fields import FORMAT_VERSION
+from numba_nlp.byte_alphabet import bytes_of
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.kernels.segment.derive import count_unreached, derive_merges
 from numba_nlp.kernels.tables.hashing import EMPTY, fill_merge_slots, fill_piece_lookup

@@ -73,9 +73,11 @@ class Strings:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
+        """Number of a string."""
         return self._numbers.setdefault(text, len(self._numbers))
 
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """The strings one behind the other, and where they begin."""
         contents = [text.encode() for text in self._numbers]
         offsets = np.concatenate(([0], np.cumsum([len(content) for content in contents]))).astype(np.int64)
         return {

@@ -1,7 +1,8 @@
-"""A ``tokenizer.json`` whose model is Unigram, or BPE over characters: general stages, each known or refused by name."""
+"""A ``tokenizer.json`` with Unigram, or BPE over characters: general stages, each known or refused by name."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +43,8 @@ _BPE_FIELDS = (
 )
 #: Scores beyond say nothing about text, and sums of them nothing about paths.
 MAX_SCORE = 1e30
+#: Surrogates, which JSON can write alone.
+_HALVES = re.compile("[\ud800-\udfff]")
 BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 
@@ -233,10 +236,8 @@ def read(
 
 def _check_text(pieces: Sequence[str], place: Place) -> None:
     for piece in pieces:
-        try:
-            piece.encode()
-        except UnicodeEncodeError:
-            raise SourceFormatError(f"{place.path}: {place.whole}{quote(piece)} holds half of a character") from None
+        if not piece.isascii() and _HALVES.search(piece):
+            raise SourceFormatError(f"{place.path}: {place.whole}{quote(piece)} holds half of a character")
 
 
 def _unigram_options(model: Stage, vocab: Mapping[str, int]) -> dict[str, Any]:

@@ -114,10 +114,10 @@ def _matches(text, position, stop, pattern):
     """Whether a pattern stands at a place."""
     if position + pattern.size > stop:
         return False
-    for k in range(pattern.size):
-        if text[position + k] != pattern[k]:
-            return False
-    return True
+    k = 0
+    while k < pattern.size and text[position + k] == pattern[k]:
+        k += 1
+    return k == pattern.size
 
 
 @kernel
@@ -307,7 +307,7 @@ def decode_step(
     pattern, content = nothing, nothing
     if first >= 0:
         pattern = strings[string_offsets[first] : string_offsets[first + 1]]
-    if operation == DECODE_REPLACE or operation == DECODE_JOIN:
+    if operation in (DECODE_REPLACE, DECODE_JOIN):
         content = strings[string_offsets[second] : string_offsets[second + 1]]
     for row in range(row_tokens.size - 1):
         out_rows[row] = n
@@ -360,7 +360,7 @@ def decode_step(
             if operation != DECODE_FUSE and operation != DECODE_ALPHABET:
                 n += 1
                 out_offsets[n] = at
-        if operation == DECODE_FUSE or operation == DECODE_ALPHABET:
+        if operation in (DECODE_FUSE, DECODE_ALPHABET):
             # also of no token
             n += 1
             out_offsets[n] = at
