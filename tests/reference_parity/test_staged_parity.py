@@ -22,7 +22,8 @@ from tools.fuzz_texts import fuzz_texts
 
 FRAGMENTS = [
     "the ", "To be, or not to be", " ", "  ", "\u2581", "THE", "the", "<mask>", " <mask>", "[x]", "[x] ", "</s>",
-    "<unk>", "\u00e9", "e\u0301", "\u65e5\u672c", "\ufb01", "never merged", "...", "<0x41>", "\n", "\u00a0", "\U0001f600",
+    "<unk>", "\u00e9", "e\u0301", "\u65e5\u672c", "\ufb01", "never merged", "...", "<0x41>", "\n", "\u00a0",
+    "\U0001f600",
     "!!",
 ]  # fmt: skip
 mixed_texts = st.lists(st.sampled_from(FRAGMENTS), max_size=10).map("".join)
