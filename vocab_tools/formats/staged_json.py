@@ -20,6 +20,7 @@ from vocab_tools.formats.description import (
     MAX_IDS,
     AddedToken,
 )
+from vocab_tools.formats.model_inputs import InputSettings, settings_of_file
 from vocab_tools.formats.piece_table import Place, check_gaps, check_ids, quote
 from vocab_tools.formats.stages.decoders import Decoder, read_decoders
 from vocab_tools.formats.stages.normalizers import Normalizer, read_normalizers
@@ -80,6 +81,8 @@ class StagedDescription:
     special_policy : {"raise", "match", "plain"}
     template_single : tuple of int
         Ids that make up one encoded text when special tokens are asked for, ``TEXT_PLACE`` for the text itself.
+    inputs : InputSettings or None
+        What the source says about model inputs.
     """
 
     name: str
@@ -102,6 +105,7 @@ class StagedDescription:
     decoders: tuple[Decoder, ...] = field(repr=False)
     special_policy: str = "match"
     template_single: tuple[int, ...] = ()
+    inputs: InputSettings | None = None
 
 
 def is_unigram(model: Stage) -> bool:
@@ -212,9 +216,7 @@ def read(
         kinds[token.id] = KIND_CONTROL if token.special else KIND_USER_DEFINED
     _check_text([piece for piece in pieces if piece is not None], place)
     check_gaps(kinds, place, allow_gaps)
-    for number in post.single.ids:
-        if number >= len(pieces):
-            raise SourceFormatError(f"{root.file}: post_processor: the id {number} belongs to no piece")
+    inputs = settings_of_file(post, stage("padding"), added, len(pieces))
     return StagedDescription(
         name=name,
         source_format="tokenizer.json",
@@ -230,7 +232,8 @@ def read(
         normalizers=read_normalizers(stage("normalizer")),
         pre_tokenizers=read_pre_tokenizers(stage("pre_tokenizer")),
         decoders=read_decoders(stage("decoder")),
-        template_single=post.single.ids if len(post.single.ids) > 1 else (),
+        template_single=inputs.template_single,
+        inputs=inputs,
     )
 
 
