@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,11 @@ from numba_nlp._encoders.rows import Segments
 from numba_nlp._fastcall import Watched
 from numba_nlp.errors import SpecialTokenError
 from numba_nlp.kernels.segment.special import SpecialMatcher, build_special_matcher, find_specials, split_rows
+from numba_nlp.kernels.segment.special_matcher import FLAG_NORMALIZED
 from numba_nlp.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from numba_nlp._second_search import SecondSearch
 
 __all__ = ["POLICIES", "SpecialTokens"]
 
@@ -23,6 +27,14 @@ _NO_TEMPLATE = np.zeros(0, np.int32)
 # read-only like the template of a vocabulary: kernels are compiled for one kind of array
 _NO_TEMPLATE.flags.writeable = False
 _NOTHING_WATCHED = Watched(np.zeros(0, np.uint8), np.zeros(0, np.uint8), np.zeros(1, np.int64))
+
+
+def searched_in_normalized_text(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    """Which added tokens are looked for in normalized text, where that is another than the text itself: bool[K]."""
+    program = vocabulary.arrays.get("normalizer_program")
+    normalizes = program is not None and program.size > 0
+    found: NDArray[np.bool_] = (vocabulary["special_flags"] & FLAG_NORMALIZED != 0) & normalizes
+    return found
 
 
 class _Matches(NamedTuple):
@@ -61,6 +73,15 @@ class SpecialTokens:
         self.contents: list[str] = [content[a:b].decode() for a, b in pairwise(bounds)]
         #: Content -> id.
         self.ids: dict[str, int] = dict(zip(self.contents, self._ids.tolist(), strict=True))
+        #: Tokens that are looked for in normalized text, and what they are there.
+        self._in_normalized = searched_in_normalized_text(vocabulary)
+        self._forms: list[bytes] = []
+        if self._in_normalized.any():
+            # here, since vocabularies without a normalizer are read without its kernels
+            from numba_nlp._second_search import normalized_contents
+
+            regexes = vocabulary.metadata["normalizer_regexes"]
+            self._forms = normalized_contents(vocabulary.arrays, regexes, self._normalized_contents())
         first = np.flatnonzero(self.first_bytes()).astype(np.uint8)
         self._watched = Watched(first, self._bytes, self._offsets)
         self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
@@ -69,7 +90,11 @@ class SpecialTokens:
         """One for each byte that some token starts with: uint8[256]."""
         first = np.zeros(256, np.uint8)
         first[[content.encode()[0] for content in self.contents]] = 1
+        first[[form[0] for form in self._forms]] = 1
         return first
+
+    def _normalized_contents(self) -> list[str]:
+        return [content for content, there in zip(self.contents, self._in_normalized, strict=True) if there]
 
     def watched(self, policy: str | frozenset[str]) -> Watched:
         """The tokens that a text may hold, all of them; none when the policy is ``"plain"``."""
@@ -101,7 +126,9 @@ class SpecialTokens:
     def _matcher(self, active: frozenset[str] | None) -> SpecialMatcher:
         matcher = self._matchers.get(active)
         if matcher is None:
-            chosen = None if active is None else np.array([content in active for content in self.contents], np.bool_)
+            chosen = ~self._in_normalized
+            if active is not None:
+                chosen &= np.array([content in active for content in self.contents], np.bool_)
             matcher = build_special_matcher(self._bytes, self._offsets, self._flags, chosen)
             if len(self._matchers) >= _MATCHERS_KEPT:
                 self._matchers.clear()
@@ -164,7 +191,8 @@ class SpecialTokens:
                 found = self._find(special, data, starts, ends)
         template = self._template if add_special_tokens else _NO_TEMPLATE
         n_matches = found.rows.size
-        if not n_matches and not template.size:
+        second = self._second_search(special)
+        if not n_matches and not template.size and second is None:
             return None
         room = starts.size * (max(template.size, 1) + 1) + 2 * n_matches
         seg_starts, seg_ends, seg_fixed = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int32)
@@ -184,7 +212,20 @@ class SpecialTokens:
             np.cumsum(np.where(valid, counts, 0), out=first_of_row[1:])
         for array in (*parts, first_of_row):
             array.flags.writeable = False
-        return Segments(*parts, first_of_row)
+        return Segments(*parts, first_of_row, second)
+
+    def _second_search(self, special: str | frozenset[str]) -> SecondSearch | None:
+        """What to look for in normalized text."""
+        if not self._forms or special == "plain":
+            return None
+        from numba_nlp._second_search import SecondSearch
+
+        contents = self._normalized_contents()
+        matched = np.full(len(contents), special == "match")
+        if isinstance(special, frozenset):
+            matched = np.array([content in special for content in contents], np.bool_)
+        there = self._in_normalized
+        return SecondSearch(self._forms, contents, self._ids[there], self._flags[there], matched, ~matched)
 
     def _refuse(self, found: _Matches, starts: NDArray[np.int64]) -> None:
         if not found.rows.size:

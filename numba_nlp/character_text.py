@@ -225,7 +225,7 @@ def encode_with_dropout(
     if segments is None:
         fixed, first_of_row = frozen(np.full(starts.size, -1, np.int32)), frozen(np.arange(starts.size + 1))
     else:
-        starts, ends, fixed, first_of_row = segments
+        starts, ends, fixed, first_of_row = segments[:4]
     if text is not None:
         data, starts, ends = text.data, text.starts, text.ends
     sizes = np.where(fixed >= 0, 0, ends - starts)

@@ -19,6 +19,7 @@ from tools.tiktoken_to_tokenizer_json import PATTERNS, convert_ranks, tokenizer_
 
 __all__ = [
     "SENTENCEPIECE_MODELS",
+    "STAGED",
     "VOCABULARIES",
     "WORDPIECE",
     "hf_tokenizer",
@@ -42,6 +43,17 @@ VOCABULARIES: dict[str, str | None] = {
     "bert_uncased": None,
     "bert_cased": None,
     "bert_chinese": None,
+    "flan_t5": None,
+    "xlnet_json": None,
+    "mistral03": None,
+    "barthez_json": None,
+}
+#: ``tokenizer.json`` files with Unigram, or BPE over characters, behind general stages: name in the data folder.
+STAGED: dict[str, str] = {
+    "flan_t5": "vocab/t5/flan_t5_tokenizer.json",
+    "xlnet_json": "vocab/xlnet/tokenizer.json",
+    "mistral03": "vocab/mistral/mistral03.json",
+    "barthez_json": "vocab/barthez/tokenizer.json",
 }
 #: WordPiece vocabularies: carried name, name in the data folder, and whether they are of lower case.
 WORDPIECE: dict[str, tuple[str | None, str, bool]] = {
@@ -156,8 +168,10 @@ def tokenizer_json_path(vocabulary: str) -> Path:
     """A ``tokenizer.json`` of the vocabulary, made once from its original files.
 
     Special tokens: those of tiktoken's definition; for ``roberta`` the five of its own vocabulary. Those of WordPiece
-    are written by transformers' ``BertTokenizer``.
+    are written by transformers' ``BertTokenizer``; those of :data:`STAGED` are the published files.
     """
+    if vocabulary in STAGED:
+        return find_file(shared=STAGED[vocabulary])
     path = made_folder() / f"{vocabulary}.tokenizer.json"
     if path.exists():
         return path
@@ -198,7 +212,11 @@ def hf_tokenizer(vocabulary: str) -> Any:
     """Hugging Face ``Tokenizer`` of the vocabulary, from :func:`tokenizer_json_path`."""
     from tokenizers import Tokenizer
 
-    return Tokenizer.from_file(str(tokenizer_json_path(vocabulary)))
+    tokenizer = Tokenizer.from_file(str(tokenizer_json_path(vocabulary)))
+    # what a file may say of the lengths of model inputs
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
 def sentencepiece_file(vocabulary: str) -> Path:

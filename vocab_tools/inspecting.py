@@ -120,6 +120,20 @@ def _character_bpe_facts(vocabulary: Vocabulary) -> dict[str, str]:
     }
 
 
+def _staged_facts(vocabulary: Vocabulary) -> dict[str, str]:
+    metadata = vocabulary.metadata
+    facts = {
+        name.replace("_", "-"): ", ".join(metadata[name]) or "none"
+        for name in ("normalizers", "pre_tokenizers", "decoders")
+    }
+    if "merge_symbols" in vocabulary.arrays:
+        facts["merges"] = f"{vocabulary['merge_symbols'].size:,}"
+        facts["ignore_merges"] = str(metadata["ignore_merges"])
+    facts["unknown text"] = f"id {metadata['unknown_id']}" if metadata["unknown_id"] >= 0 else "no id"
+    facts["byte_fallback"] = str(metadata["byte_fallback"])
+    return facts
+
+
 #: What to show of each algorithm.
 _FACTS = {
     "byte_bpe": _byte_bpe_facts,
@@ -128,6 +142,8 @@ _FACTS = {
     "sentencepiece_word": _sentencepiece_facts,
     "sentencepiece_char": _sentencepiece_facts,
     "character_bpe": _character_bpe_facts,
+    "staged_bpe": _staged_facts,
+    "staged_unigram": _staged_facts,
 }
 
 

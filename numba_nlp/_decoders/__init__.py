@@ -18,6 +18,8 @@ DECODERS = {
     "sentencepiece_char": ("sentencepiece", "SentencePieceDecoder"),
     "sentencepiece_bpe": ("sentencepiece", "SentencePieceDecoder"),
     "character_bpe": ("character_bpe", "CharacterBpeDecoder"),
+    "staged_bpe": ("staged", "StagedDecoder"),
+    "staged_unigram": ("staged", "StagedDecoder"),
 }
 
 

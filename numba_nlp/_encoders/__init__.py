@@ -21,6 +21,8 @@ ENCODERS = {
     "sentencepiece_char": ("sentencepiece", "SentencePieceEncoder"),
     "sentencepiece_bpe": ("sentencepiece_bpe", "SentencePieceBpeEncoder"),
     "character_bpe": ("character_bpe", "CharacterBpeEncoder"),
+    "staged_bpe": ("staged", "StagedBpeEncoder"),
+    "staged_unigram": ("staged", "StagedUnigramEncoder"),
 }
 
 

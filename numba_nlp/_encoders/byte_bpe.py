@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
-from numba_nlp._encoders.normalized import NormalizedText, normalize_segments
+from numba_nlp._encoders.normalized import NormalizedText, normalize_segments, second_search
 from numba_nlp._encoders.regex_cut import cut_segments
 from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen
 from numba_nlp._encoders.tables import for_any_bytes
@@ -45,6 +45,7 @@ class _Source(NamedTuple):
     ends: NDArray[np.int64]
     fixed: NDArray[np.int32]
     first_of_row: NDArray[np.int64] | None
+    segments: Segments | None  # in the original text, cut at what the normalized text held
     normalized: NormalizedText | None
 
 
@@ -139,7 +140,7 @@ class ByteBpeEncoder(CachedEncoder):
         ) -> None:
             if source.normalized is not None:
                 self._fill_normalized_spans(
-                    data, starts, ends, segments, source.normalized, first, last, ids, offsets, unit, *spans
+                    data, starts, ends, source.segments, source.normalized, first, last, ids, offsets, unit, *spans
                 )
                 return
             self._fill_spans(
@@ -187,20 +188,24 @@ class ByteBpeEncoder(CachedEncoder):
         num_threads: int,
     ) -> _Source:
         """The text as the row encoder takes it: normalized, with prefix spaces, cut by a regular expression."""
-        first_of_row = None if segments is None else segments.first_of_row
-        fixed = NO_IDS if segments is None else segments.fixed
         normalized: NormalizedText | None = None
-        if self._normalizer is not None and not self._normalizer.stays(data, starts, ends):
+        second = None if segments is None else segments.second
+        if self._normalizer is not None and (second or not self._normalizer.stays(data, starts, ends)):
             normalized = normalize_segments(self._normalizer, data, starts, ends, segments, aligned, num_threads)
+            if second is not None:
+                assert segments is not None
+                segments, normalized = second_search(second, segments, normalized)
             data, starts, ends = normalized.data, normalized.starts, normalized.ends
         elif segments is not None:
             starts, ends = segments.starts, segments.ends
+        first_of_row = None if segments is None else segments.first_of_row
+        fixed = NO_IDS if segments is None else segments.fixed
         if self._add_prefix_space:
             data, starts, ends = _with_prefix_spaces(data, starts, ends, fixed)
         if self._splitter is not None:
             starts, ends, fixed, first_piece = cut_segments(self._splitter, data, starts, ends, fixed, first_of_row)
             first_of_row = first_piece if first_of_row is None else first_piece[first_of_row]
-        return _Source(data, starts, ends, fixed, first_of_row, normalized)
+        return _Source(data, starts, ends, fixed, first_of_row, segments, normalized)
 
     def _fill_spans(
         self,

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from numba_nlp._encoders.rows import Segments
 from numba_nlp._encoders.sources import BYTES_PER_THREAD
+from numba_nlp._second_search import SecondSearch
 from numba_nlp._stages.normalizer import Normalizer, Rows, read_only
 from numba_nlp.kernels.segment.normalize_text import Aligned
 
-__all__ = ["NormalizedText", "normalize_segments"]
+__all__ = ["NormalizedText", "normalize_segments", "second_search"]
 
 
 class NormalizedText(NamedTuple):
@@ -84,6 +85,26 @@ def normalize_segments(
         rows = _joined(parts)
     source = Aligned(read_only(rows.source.text), read_only(rows.source.starts), read_only(rows.source.ends))
     return NormalizedText(source.text, source, read_only(rows.starts), read_only(rows.ends))
+
+
+def second_search(
+    search: SecondSearch, segments: Segments, normalized: NormalizedText
+) -> tuple[Segments, NormalizedText]:
+    """Cut normalized segments at the added tokens that are looked for in normalized text.
+
+    Parameters
+    ----------
+    search : SecondSearch
+    segments : Segments
+    normalized : NormalizedText
+
+    Raises
+    ------
+    SpecialTokenError
+        A token that may not be there is.
+    """
+    cut = search.cut(segments, Rows(normalized.source, normalized.starts, normalized.ends))
+    return cut.segments, normalized._replace(starts=read_only(cut.rows.starts), ends=read_only(cut.rows.ends))
 
 
 def _bounds(sizes: NDArray[np.int64], num_threads: int) -> list[int]:

@@ -7,10 +7,13 @@ tokens a row is one segment. Policies, input types and errors are the business o
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numba_nlp._second_search import SecondSearch
 
 __all__ = ["NO_IDS", "NO_PLACES", "Encoded", "Segments", "frozen", "resolve_threads"]
 
@@ -26,19 +29,23 @@ NO_PLACES = frozen(np.zeros(0, np.int64))
 
 
 class Segments(NamedTuple):
-    """Rows cut into segments (:func:`numba_nlp.kernels.segment.special.split_rows`)."""
+    """Rows cut into segments (:func:`numba_nlp.kernels.segment.special.split_rows`).
+
+    ``second`` is what has to be looked for in the normalized text of the segments, if there is anything.
+    """
 
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
     fixed: NDArray[np.int32]
     first_of_row: NDArray[np.int64]
+    second: SecondSearch | None = None
 
     def of_rows(self, first: int, last: int) -> Segments:
         """The segments of some of the rows."""
         start, stop = int(self.first_of_row[first]), int(self.first_of_row[last])
         part = slice(start, stop)
         first_of_row = frozen(self.first_of_row[first : last + 1] - start)
-        return Segments(self.starts[part], self.ends[part], self.fixed[part], first_of_row)
+        return Segments(self.starts[part], self.ends[part], self.fixed[part], first_of_row, self.second)
 
 
 class Encoded(NamedTuple):

@@ -99,7 +99,7 @@ class SentencePieceBpeEncoder(CachedEncoder):
     ) -> Encoded:
         source_starts, source_ends, fixed, first_of_row = starts, ends, NO_IDS, None
         if segments is not None:
-            source_starts, source_ends, fixed, first_of_row = segments
+            source_starts, source_ends, fixed, first_of_row = segments[:4]
 
         def spans_of_rows(
             first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]

@@ -120,7 +120,7 @@ class WordPieceEncoder(CachedEncoder):
         while True:
             scratch = new_scratch(capacity)
             status = fill_word_spans(
-                self.tables, data, starts, ends, *(segments or _ONE_TEXT_A_ROW), ids, offsets,
+                self.tables, data, starts, ends, *(segments or _ONE_TEXT_A_ROW)[:4], ids, offsets,
                 UNIT_BYTE if unit == "byte" else UNIT_CHAR, scratch, np.empty(scratch.text.size, np.int32),
                 span_starts, span_ends, where,
             )  # fmt: skip

@@ -6,7 +6,16 @@ from functools import cache
 
 from numba_nlp._fastcall.control import Family
 
-__all__ = ["byte_bpe", "character_bpe", "make_all", "sentencepiece", "sentencepiece_bpe", "wordpiece"]
+__all__ = [
+    "byte_bpe",
+    "character_bpe",
+    "make_all",
+    "sentencepiece",
+    "sentencepiece_bpe",
+    "staged_bpe",
+    "staged_unigram",
+    "wordpiece",
+]
 
 
 @cache
@@ -62,6 +71,26 @@ def wordpiece() -> Family:
     return Family("wordpiece", WordPieceTables, WordPieceScratch, encode_unseen, {"words": fill_chunks})
 
 
+@cache
+def staged_unigram() -> Family:
+    """Unigram behind general stages."""
+    from numba_nlp.kernels.segment.staged_memory import StagedUnigramScratch, StagedUnigramTables
+    from numba_nlp.kernels.segment.staged_models import UNIGRAM_FILLS, encode_unseen_staged_unigram
+
+    return Family(
+        "staged_unigram", StagedUnigramTables, StagedUnigramScratch, encode_unseen_staged_unigram, UNIGRAM_FILLS
+    )
+
+
+@cache
+def staged_bpe() -> Family:
+    """BPE over characters behind general stages."""
+    from numba_nlp.kernels.segment.staged_memory import StagedBpeScratch, StagedBpeTables
+    from numba_nlp.kernels.segment.staged_models import BPE_FILLS, encode_unseen_staged_bpe
+
+    return Family("staged_bpe", StagedBpeTables, StagedBpeScratch, encode_unseen_staged_bpe, BPE_FILLS)
+
+
 def make_all() -> None:
     """Make the C functions of all families known to :func:`numba_nlp.warmup`; they compile when first used."""
     from numba_nlp import _fastcall
@@ -72,3 +101,5 @@ def make_all() -> None:
         sentencepiece_bpe()
         character_bpe()
         wordpiece()
+        staged_unigram()
+        staged_bpe()

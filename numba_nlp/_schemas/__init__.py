@@ -14,6 +14,7 @@ from numba_nlp._schemas.character_bpe import CHARACTER_BPE
 from numba_nlp._schemas.fields import COMMON_METADATA, MetadataField, Schema, check_metadata_field
 from numba_nlp._schemas.sentencepiece import SENTENCEPIECE
 from numba_nlp._schemas.sentencepiece_bpe import SENTENCEPIECE_BPE
+from numba_nlp._schemas.staged import STAGED_BPE, STAGED_UNIGRAM
 from numba_nlp._schemas.wordpiece import WORDPIECE
 
 __all__ = ["SCHEMAS", "schema_of"]
@@ -27,6 +28,8 @@ SCHEMAS: dict[str, Schema] = {
     "sentencepiece_char": SENTENCEPIECE,
     "sentencepiece_bpe": SENTENCEPIECE_BPE,
     "character_bpe": CHARACTER_BPE,
+    "staged_bpe": STAGED_BPE,
+    "staged_unigram": STAGED_UNIGRAM,
 }
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from numba_nlp._schemas.fields import ArrayField, Arrays, fail
 
-__all__ = ["NORMALIZER_ARRAYS", "check_normalizer"]
+__all__ = ["NORMALIZER_ARRAYS", "check_normalizer", "check_utf8"]
 
 _CODE_POINTS = 0x110000
 _BLOCKS = _CODE_POINTS >> 7
@@ -84,11 +84,11 @@ def check_normalizer(file: str, arrays: Arrays, metadata: Mapping[str, Any]) -> 
         sizes = f"{arrays['form_pairs'].size} and {arrays['form_composed'].size}"
         fail(file, f"arrays `form_pairs` and `form_composed` have lengths {sizes}, expected equal ones")
     _check_surrogates(file, arrays)
-    _check_utf8(file, arrays, "normalizer_strings", arrays["normalizer_string_offsets"])
-    _check_utf8(file, arrays, "map_text", arrays["map_offsets"])
+    check_utf8(file, arrays, "normalizer_strings", arrays["normalizer_string_offsets"])
+    check_utf8(file, arrays, "map_text", arrays["map_offsets"])
     places = arrays["charsmap_units"]
     places = (places[places >> 31 != 0] & 0x7FFFFFFF).astype(np.int64)
-    _check_utf8(file, arrays, "charsmap_text", places[places < arrays["charsmap_text"].size])
+    check_utf8(file, arrays, "charsmap_text", places[places < arrays["charsmap_text"].size])
     _check_program(file, arrays, metadata)
 
 
@@ -116,7 +116,7 @@ def _check_surrogates(file: str, arrays: Arrays) -> None:
             fail(file, f"array `{name}` holds {int(arrays[name][np.argmax(found)]):#x}, a surrogate")
 
 
-def _check_utf8(file: str, arrays: Arrays, name: str, places: NDArray[Any]) -> None:
+def check_utf8(file: str, arrays: Arrays, name: str, places: NDArray[Any]) -> None:
     """Text is UTF-8 as a whole, and every place in it is the start of a character."""
     text = arrays[name]
     try:

@@ -38,6 +38,10 @@ def parity(vocabulary: str, reference: str, tokenizer: Any = None) -> Parity:
         ("bert_uncased", "tokenizers"),
         ("bert_cased", "tokenizers"),
         ("bert_chinese", "tokenizers"),
+        ("flan_t5", "tokenizers"),
+        ("xlnet_json", "tokenizers"),
+        ("mistral03", "tokenizers"),
+        ("barthez_json", "tokenizers"),
     ],
 )
 def test_generated_strings_give_what_the_reference_gives(vocabulary: str, reference: str) -> None:

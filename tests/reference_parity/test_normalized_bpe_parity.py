@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 import numba_nlp as nlp
-from numba_nlp.errors import UnsupportedFeatureError
+from numba_nlp.errors import SpecialTokenError, UnsupportedFeatureError
 from tests.made_tokenizers import GPT2_FILES, TEXTS
 from tests.normalizer_cases import marked_texts, texts
 from tests.shared_data import shared
@@ -113,11 +113,25 @@ def test_a_compiled_file_keeps_its_normalizer(tmp_path):
     assert_same(again, peer, TEXTS)
 
 
-def test_tokens_of_normalized_text_are_refused(tmp_path):
-    peer = made(normalizers.NFC(), False, False)
+def test_tokens_of_normalized_text(tmp_path):
+    """They are looked for in their own normalized form, and decoded to it."""
+    peer = made(normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()]), False, False)
+    peer.add_tokens([AddedToken("<N>", normalized=True), AddedToken("E\u0301", normalized=True, lstrip=True)])
+    peer.save(str(tmp_path / "tokenizer.json"))
+    ours = nlp.load_tokenizer(tmp_path / "tokenizer.json")
+    rows = ["a<n>b <N>", "\u00e9", "x \u00c9 e\u0301", "", "the <n", "plain text", "<n>", "\u0130<N>"]
+    assert_same(ours, peer, rows)
+    ids = [row.ids for row in peer.encode_batch(rows)]
+    assert ours.decode_batch(ids) == peer.decode_batch(ids, skip_special_tokens=False)
+    with pytest.raises(SpecialTokenError, match=r"'<N>' \(row 0\)"):
+        ours.encode("<n>", special="raise")
+
+
+def test_tokens_of_normalized_text_and_trimmed_spans_are_refused(tmp_path):
+    peer = made(normalizers.NFC(), False, True)
     peer.add_tokens([AddedToken("<n>", normalized=True)])
     peer.save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(UnsupportedFeatureError, match=r"added_tokens\[2\] = .*matched in normalized text"):
+    with pytest.raises(UnsupportedFeatureError, match=r"added_tokens\[2\] = .*together with trimmed spans"):
         nlp.load_tokenizer(tmp_path / "tokenizer.json")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.vocabulary import Vocabulary
-from vocab_tools.compiler import byte_bpe, character_bpe, sentencepiece, wordpiece
+from vocab_tools.compiler import byte_bpe, character_bpe, sentencepiece, staged, wordpiece
 from vocab_tools.formats import (
     bert_vocab,
     character_vocab,
@@ -23,10 +23,11 @@ from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.description import Description
 from vocab_tools.formats.detect import detect
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel
+from vocab_tools.formats.staged_json import StagedDescription
 
 __all__ = ["compile", "describe_source", "from_pairs"]
 
-AnyDescription = Description | WordPieceDescription | CharacterDescription | SentencePieceModel
+AnyDescription = Description | StagedDescription | WordPieceDescription | CharacterDescription | SentencePieceModel
 _POLICIES = ("raise", "match", "plain")
 #: Reader of each format, and the options that only some formats have.
 _READERS: dict[str, tuple[Callable[..., AnyDescription], tuple[str, ...]]] = {
@@ -157,6 +158,8 @@ def compile(
     )
     if isinstance(description, SentencePieceModel):
         return Vocabulary(*sentencepiece.build_arrays(description, special or "plain"))
+    if isinstance(description, StagedDescription):
+        return Vocabulary(*staged.build_arrays(description))
     if isinstance(description, WordPieceDescription):
         return Vocabulary(*wordpiece.build_arrays(description))
     if isinstance(description, CharacterDescription):
@@ -182,7 +185,7 @@ def describe_source(
 
     Returns
     -------
-    Description, WordPieceDescription, CharacterDescription or SentencePieceModel
+    Description, StagedDescription, WordPieceDescription, CharacterDescription or SentencePieceModel
         The last one without the policy for special tokens.
 
     Raises

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._schemas.fields import FORMAT_VERSION
+from numba_nlp.byte_alphabet import bytes_of
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.kernels.segment.derive import count_unreached, derive_merges
 from numba_nlp.kernels.tables.hashing import EMPTY, fill_merge_slots, fill_piece_lookup
@@ -19,8 +20,9 @@ from numba_nlp.regex_split import RegexSplitter
 from vocab_tools.compiler.classes import class_tables
 from vocab_tools.compiler.flat_arrays import FlatStrings, flatten, special_arrays
 from vocab_tools.compiler.normalization import normalization_tables
+from vocab_tools.compiler.normalized_tokens import keeps_kind, normalized_tokens
 from vocab_tools.compiler.stages import compile_normalizers
-from vocab_tools.formats.description import KIND_BYTE, KIND_NORMAL, Description
+from vocab_tools.formats.description import KIND_BYTE, KIND_NORMAL, KIND_USER_DEFINED, Description
 
 __all__ = ["MAX_PIECE_BYTES", "build_arrays"]
 
@@ -66,7 +68,13 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
     """
     _check_sizes(description)
     model = flatten([piece or b"" for piece in description.pieces])
-    decoded = flatten(description.decoded)
+    compiled = compile_normalizers(description.normalizers)
+    texts, kinds = list(description.decoded), description.kinds.copy()
+    for token, form in normalized_tokens(compiled, description.added_tokens).items():
+        texts[token.id] = bytes_of(form) or form.encode()
+        if token.special and not keeps_kind(form, description.added_tokens):
+            kinds[token.id] = KIND_USER_DEFINED
+    decoded = flatten(texts)
     byte_ids = _byte_ids(description.pieces)
     if description.merges is None:
         pairs = _derive(description, model, byte_ids)
@@ -105,7 +113,7 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
     arrays: dict[str, NDArray[Any]] = {
         "piece_bytes": decoded.data,
         "piece_offsets": decoded.offsets,
-        "piece_kinds": description.kinds,
+        "piece_kinds": kinds,
         "piece_lookup": lookup,
         "byte_symbols": byte_symbols,
         "symbol_ids": merges.symbol_ids,
@@ -120,7 +128,6 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
     }
     normalizing: dict[str, Any] = {}
     if description.normalizers:
-        compiled = compile_normalizers(description.normalizers)
         arrays.update(compiled.arrays)
         normalizing = {
             "normalizer_regexes": list(compiled.regexes),

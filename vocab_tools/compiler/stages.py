@@ -23,7 +23,7 @@ from vocab_tools.compiler.normalization import normalization_tables
 from vocab_tools.formats.stages import normalizers, pre_tokenizers
 from vocab_tools.formats.stages.patterns import Pattern
 
-__all__ = ["CompiledStages", "compile_normalizers", "compile_pre_tokenizers"]
+__all__ = ["CompiledStages", "Strings", "compile_normalizers", "compile_pre_tokenizers", "literal_of"]
 
 _FORMS = {"NFD": NFD, "NFKD": NFKD, "NFC": NFC, "NFKC": NFKC}
 _FORM_FIELDS = ("pages", "blocks", "flags", "classes", "offsets", "parts", "pairs", "composed")
@@ -66,16 +66,18 @@ class CompiledStages(NamedTuple):
     regexes: tuple[str, ...]
 
 
-class _Strings:
+class Strings:
     """Strings of a program, each once."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
+        """Number of a string."""
         return self._numbers.setdefault(text, len(self._numbers))
 
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """The strings one behind the other, and where they begin."""
         contents = [text.encode() for text in self._numbers]
         offsets = np.concatenate(([0], np.cumsum([len(content) for content in contents]))).astype(np.int64)
         return {
@@ -109,7 +111,7 @@ class _Normalizers:
 
     def __init__(self) -> None:
         self.steps: list[tuple[int, ...]] = []
-        self.strings = _Strings()
+        self.strings = Strings()
         self.regexes: list[str] = []
         self.maps: list[str] = []
         self.arrays = dict(_EMPTY)
@@ -151,7 +153,7 @@ class _Normalizers:
     def _add_replace(self, stage: normalizers.Replace) -> bool:
         content = self.strings.number(stage.content)
         run = _run_of(stage.pattern)
-        literal = _literal_of(stage.pattern)
+        literal = literal_of(stage.pattern)
         if literal is not None:
             self._step(normalize_program.OP_REPLACE, self.strings.number(literal), content)
             return not literal.isascii()
@@ -209,7 +211,7 @@ def _joined_maps(names: Sequence[str]) -> dict[str, NDArray[Any]]:
     return dict(zip(("map_pages", "map_blocks", "map_offsets", "map_text"), joined, strict=True))
 
 
-def _literal_of(pattern: Pattern) -> str | None:
+def literal_of(pattern: Pattern) -> str | None:
     """The string that a pattern is, if it is one."""
     if pattern.is_regex and not _LITERAL.fullmatch(pattern.text):
         return None
@@ -242,7 +244,7 @@ def compile_pre_tokenizers(stages: Sequence[pre_tokenizers.PreTokenizer]) -> Com
         that cannot be reproduced exactly.
     """
     steps: list[tuple[int, ...]] = []
-    strings = _Strings()
+    strings = Strings()
     regexes: list[str] = []
     schemes = {"never": cut_program.NEVER, "always": cut_program.ALWAYS, "first": cut_program.FIRST}
     for stage in stages:
@@ -261,7 +263,7 @@ def compile_pre_tokenizers(stages: Sequence[pre_tokenizers.PreTokenizer]) -> Com
             number = strings.number(stage.replacement)
             steps.append((cut_program.CUT_METASPACE, number, schemes[stage.scheme], int(stage.split)))
         elif isinstance(stage, pre_tokenizers.Split):
-            behavior, literal = BEHAVIORS.index(stage.behavior), _literal_of(stage.pattern)
+            behavior, literal = BEHAVIORS.index(stage.behavior), literal_of(stage.pattern)
             if literal is not None:
                 steps.append((cut_program.CUT_STRING, strings.number(literal), behavior, int(stage.invert)))
             else:

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
-from vocab_tools.formats import wordpiece_json
+from vocab_tools.formats import staged_json, wordpiece_json
 from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.description import MAX_IDS, AddedToken, Description
 from vocab_tools.formats.model_inputs import settings_of_file
 from vocab_tools.formats.piece_table import Place, check_ids, lay_out, merge_ids, quote
 from vocab_tools.formats.reading import parse_json, read_text
+from vocab_tools.formats.staged_json import StagedDescription
 from vocab_tools.formats.stages.post_processors import read_post_processors
 from vocab_tools.formats.tokenizer_stages import (
     Stage,
@@ -40,7 +41,7 @@ _ADDED_TOKEN_OPTIONS = ("special", "lstrip", "rstrip", "single_word", "normalize
 
 def read(
     path: str | Path, *, name: str | None = None, ignore: Sequence[str] = (), allow_gaps: bool = False
-) -> Description | WordPieceDescription:
+) -> Description | StagedDescription | WordPieceDescription:
     """Read a ``tokenizer.json``.
 
     Parameters
@@ -56,7 +57,7 @@ def read(
 
     Returns
     -------
-    Description or WordPieceDescription
+    Description, StagedDescription or WordPieceDescription
 
     Raises
     ------
@@ -74,13 +75,15 @@ def read(
     root = Stage(path, "", parse_json(path, text))
     model = root.need("model")
     model.expect(dict, "an object")
-    of_words = wordpiece_json.is_wordpiece(model)
-    if not of_words:
-        _check_model_type(model)
-    root.only(*_FIELDS)
 
     def stage(key: str) -> Stage:
         return Stage(path, key, root.value.get(key))
+
+    of_words, of_likelihood = wordpiece_json.is_wordpiece(model), staged_json.is_unigram(model)
+    of_characters = staged_json.is_character_bpe(model, stage("pre_tokenizer"))
+    if not of_words and not of_likelihood:
+        _check_model_type(model)
+    root.only(*_FIELDS)
 
     if stage("version").value not in (None, "1.0"):
         stage("version").refuse("only version '1.0' of tokenizer.json is known")
@@ -93,6 +96,13 @@ def read(
         words = wordpiece_json.read_vocab(model, place)
         added = _read_added_tokens(stage("added_tokens"), words)
         return wordpiece_json.read(root, words, added, place, name=name, source_digest=digest, allow_gaps=allow_gaps)
+    if of_likelihood or of_characters:
+        known = staged_json.read_vocab(model, place)
+        added = _read_added_tokens(stage("added_tokens"), known)
+        merges = None if of_likelihood else _read_merges(model.need("merges"))
+        return staged_json.read(
+            root, known, merges, added, place, name=name, source_digest=digest, allow_gaps=allow_gaps
+        )
     _read_model_options(model)
     normalizers = read_normalizer(stage("normalizer"))
     cutting = read_pre_tokenizer(stage("pre_tokenizer"))
@@ -101,10 +111,10 @@ def read(
 
     vocab = check_ids(model.need("vocab").value, place)
     added = _read_added_tokens(stage("added_tokens"), vocab)
-    for number, token in enumerate(added if normalizers else ()):
+    for number, token in enumerate(added if normalizers and post.trim_offsets else ()):
         if token.normalized:
             stage("added_tokens").below(number).refuse(
-                "an added token that is matched in normalized text is not supported together with a normalizer",
+                "an added token that is matched in normalized text is not supported together with trimmed spans",
                 "set its field normalized to false",
             )
     ignore_merges = model.value.get("ignore_merges", False)
@@ -139,10 +149,10 @@ def _check_model_type(model: Stage) -> None:
     """Accept BPE; old files leave the type out, and then the fields tell."""
     if "type" in model.value:
         if model.value["type"] != "BPE":
-            model.below("type").refuse("this version knows WordPiece models, and BPE models of the byte-level kind")
+            model.below("type").refuse("this version knows BPE, Unigram and WordPiece models")
     elif "merges" not in model.value:
         raise UnsupportedFeatureError(
-            f"{model}: a model without a type, and without the fields of BPE or WordPiece, is not supported"
+            f"{model}: a model without a type, and without the fields of BPE, Unigram or WordPiece, is not supported"
         )
 
 

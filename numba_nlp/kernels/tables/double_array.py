@@ -111,6 +111,29 @@ def find(units, data, start, stop):
 
 
 @kernel
+def first_missing(units, data, offsets, n):
+    """First of some keys whose value is not its number.
+
+    Parameters
+    ----------
+    units : uint32[m]
+        Sound, as :func:`check_units` says.
+    data, offsets : uint8[k], int64[n + 1]
+        Key ``i`` is ``data[offsets[i]:offsets[i + 1]]``.
+    n : int64
+
+    Returns
+    -------
+    int64
+        -1 when there is none.
+    """
+    for i in range(n):
+        if find(units, data, offsets[i], offsets[i + 1]) != i:
+            return np.int64(i)
+    return np.int64(-1)
+
+
+@kernel
 def common_prefix_search(units, data, start, stop, lengths, values):
     """Every key that ``data[start:stop]`` begins with, shortest first.
 

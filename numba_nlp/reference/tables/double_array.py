@@ -60,3 +60,8 @@ def count_nodes(keys: Sequence[bytes]) -> int:
 def fill_units(keys: Sequence[bytes], values: Sequence[int]) -> dict[bytes, int]:
     """Make the dictionary."""
     return dict(zip(keys, values, strict=True))
+
+
+def first_missing(keys: Mapping[bytes, int], wanted: Sequence[bytes]) -> int:
+    """First of some keys whose value is not its number, or -1."""
+    return next((number for number, key in enumerate(wanted) if keys.get(key, -1) != number), -1)

@@ -1,0 +1,70 @@
+"""General decoders: ids to tokens, and those through an array program to text."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp._decoders.decoder import Decoder
+from numba_nlp._decoders.ids import checked_ids, read_only, refuse
+from numba_nlp.errors import STATUS_OUTPUT_FULL
+from numba_nlp.kernels.segment.decode import KIND_ABSENT, decoded_length
+from numba_nlp.kernels.segment.decode_tokens import DECODE_STEP, decode_step, gather_tokens
+from numba_nlp.kernels.tables.hashing import find_piece
+
+__all__ = ["StagedDecoder"]
+
+
+class StagedDecoder(Decoder):
+    """Decodes with a vocabulary of algorithm ``staged_unigram`` or ``staged_bpe``; tokens are spelled as they are."""
+
+    def text_of_rows(
+        self, values: NDArray[np.int32], offsets: NDArray[np.int64], skip_special: bool, single: bool
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        where = np.zeros(1, np.int64)
+        pieces = self.vocabulary["piece_offsets"], self.vocabulary["piece_kinds"]
+        first, last = int(offsets[0]), int(offsets[-1])
+        n = int(decoded_length(*pieces, values, first, last, int(skip_special), where))
+        if n < 0:
+            at = int(where[0])
+            row = int(np.searchsorted(offsets, at, side="right")) - 1
+            refuse(self.vocabulary, values, at, None if single else row, at - int(offsets[row]))
+        n_rows = offsets.size - 1
+        # some step may make a token of a row without any
+        room = last - first + n_rows + 1
+        text = np.empty(n, np.uint8)
+        token_offsets, row_tokens = np.empty(room, np.int64), np.empty(n_rows + 1, np.int64)
+        gather_tokens(
+            self.vocabulary["piece_bytes"], *pieces, values, offsets, int(skip_special), text, token_offsets, row_tokens
+        )
+        strings = self.vocabulary["decoder_strings"], self.vocabulary["decoder_string_offsets"]
+        out_text = np.empty(n + n // 2 + 64, np.uint8)
+        out_offsets, out_rows = np.empty_like(token_offsets), np.empty_like(row_tokens)
+        for step in self.vocabulary["decoder_program"].reshape(-1, DECODE_STEP):
+            while True:
+                n = int(decode_step(step, *strings, text, token_offsets, row_tokens, out_text, out_offsets, out_rows))
+                if n != STATUS_OUTPUT_FULL:
+                    break
+                out_text = np.empty(2 * out_text.size, np.uint8)
+            text, out_text = out_text, text
+            if out_text.size < text.size:
+                out_text = np.empty_like(text)
+            token_offsets, out_offsets = out_offsets, token_offsets
+            row_tokens, out_rows = out_rows, row_tokens
+        return text, token_offsets[row_tokens]
+
+    def spelling(self, token_id: int) -> str:
+        given = checked_ids(self.vocabulary, [token_id], None)
+        number = int(given[0])
+        if number >= self.vocabulary.size or self.vocabulary["piece_kinds"][number] == KIND_ABSENT:
+            refuse(self.vocabulary, given, 0, None, 0)
+        start, stop = self.vocabulary["piece_offsets"][number : number + 2].tolist()
+        return self.vocabulary["piece_bytes"][start:stop].tobytes().decode("utf-8", "replace")
+
+    def id_of(self, token: str | bytes) -> int:
+        content = token.encode("utf-8", "surrogatepass") if isinstance(token, str) else token
+        array = read_only(np.frombuffer(content, np.uint8))
+        lookup, piece_bytes, piece_offsets = map(
+            self.vocabulary.__getitem__, ("piece_lookup", "piece_bytes", "piece_offsets")
+        )
+        return int(find_piece(lookup, piece_bytes, piece_offsets, array, 0, array.size))
