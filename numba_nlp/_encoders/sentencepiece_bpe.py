@@ -85,7 +85,8 @@ class SentencePieceBpeEncoder(CachedEncoder):
         return new_row_scratch(capacity)
 
     def describe(self) -> dict[str, Any]:
-        shown = {name: self._metadata[name] for name in ("pattern", "normalizer", "byte_fallback")}
+        names = ("pattern", "normalizer", "byte_fallback")
+        shown = {name: self._metadata[name] for name in names if name in self._metadata}
         return {**shown, "cut into chunks": _CUTS[self._pattern], **super().describe()}
 
     def encode(
