@@ -16,6 +16,8 @@ from numba_nlp.kernels.lanes import MANY
 from numba_nlp.kernels.segment.bpe_memory import key_masks
 from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
 from numba_nlp.kernels.segment.merge import new_lanes
+from numba_nlp.kernels.segment.sentencepiece_bpe_memory import BLOCK as CUTS
+from numba_nlp.kernels.segment.sentencepiece_bpe_memory import WINDOW
 
 __all__ = [
     "StagedBpeScratch",
@@ -90,6 +92,8 @@ class StagedBpeScratch(NamedTuple):
     masks: NDArray[np.uint64]  # [4 * 17], see key_masks
     progress: NDArray[np.int64]  # [3]
     no_ends: NDArray[np.int64]  # [0]
+    cut_starts: NDArray[np.int64]  # [CUTS + WINDOW]: chunks of a piece that is segmented outside of the word cache
+    cut_ends: NDArray[np.int64]  # [CUTS + WINDOW]
     symbols: NDArray[np.int32]  # see new_lanes
     keys: NDArray[np.uint32]
     lane_starts: NDArray[np.int64]  # [MANY + 1]
@@ -144,6 +148,8 @@ def new_bpe_scratch(capacity: int = 1 << 12) -> StagedBpeScratch:
     symbols, keys = new_lanes()
     return StagedBpeScratch(
         **_spans(),
+        cut_starts=np.zeros(CUTS + WINDOW, np.int64),
+        cut_ends=np.zeros(CUTS + WINDOW, np.int64),
         symbols=symbols,
         keys=keys,
         lane_starts=np.zeros(MANY + 1, np.int64),

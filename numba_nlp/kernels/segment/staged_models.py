@@ -106,10 +106,7 @@ def find_whole(tables, text, start, stop):
 
 @kernel
 def segment_bpe(tables, text, start, stop, scratch, ids, token_ends, out):
-    """Ids of a piece of text by BPE; arguments and result as of :func:`segment_unigram`, with the tables of BPE.
-
-    Overwrites ``starts`` and ``ends`` of the scratch.
-    """
+    """Ids of a piece of text by BPE; arguments and result as of :func:`segment_unigram`, with the tables of BPE."""
     whole = find_whole(tables, text, start, stop)
     if whole >= 0:
         ids[out] = np.int32(whole)
