@@ -195,7 +195,7 @@ class Parity:
                     yield Problem("byte spans", text, edges, f"{len(text.encode())} bytes, without gaps")
                 if decoded[row] != text:
                     yield Problem("decoded text", text, decoded[row], text)
-            if not self.contiguous and self.vocabulary != "roberta":
+            if self.vocabulary in WORDPIECE or self.vocabulary in STAGED:
                 content, places = text.encode(), (in_bytes.starts[start:stop], in_bytes.ends[start:stop])
                 lengths = [[len(content[:place].decode()) for place in part.tolist()] for part in places]
                 expected = [in_characters.starts[start:stop].tolist(), in_characters.ends[start:stop].tolist()]
