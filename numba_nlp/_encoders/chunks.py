@@ -96,6 +96,8 @@ class _Result:
         if with_spans:
             self.arrays += [np.empty(room, np.int64), np.empty(room, np.int64)]
         self.filled = 0
+        #: Share of all work that ``filled`` comes from.
+        self._done = 0.0
         self._next_row = 0
         self._waiting: dict[int, _Encoded] = {}
         self._finishing = 0
@@ -122,12 +124,13 @@ class _Result:
             while next_chunk is not None:
                 placed.append((next_chunk, self.filled))
                 self.filled += next_chunk.n_ids
+                self._done = next_chunk.done
                 self._next_row = next_chunk.last
                 next_chunk = self._waiting.pop(self._next_row, None)
             if self.filled > self.arrays[0].size:
                 # nobody may write into the old arrays meanwhile
                 self._changed.wait_for(lambda: self._finishing == 0)
-                self._grow(placed[0][1], placed[-1][0].done)
+                self._grow(placed[0][1])
             self._finishing += 1
             return placed
 
@@ -136,13 +139,14 @@ class _Result:
             self._finishing -= 1
             self._changed.notify_all()
 
-    def _grow(self, kept: int, done: float) -> None:
+    def _grow(self, kept: int) -> None:
         """Make room for what is expected from what there is.
 
-        The worst case, an id a byte, would be new memory from the system in every call: a sixth of the time.
+        The worst case, an id a byte, would be new memory from the system in every call: a sixth of the time. What the
+        first rows are like may mislead, so the arrays become at most eight times as long at once.
         """
-        expected = int(self.filled * (1 + 1 / 32) / done) if done > 0 else self.filled
-        size = max(expected, self.filled) + (CHUNK_BYTES if done < 1 else 0) + SPARE_IDS
+        expected = int(self.filled * (1 + 1 / 32) / self._done) if self._done > 0 else self.filled
+        size = max(min(expected, 8 * self.filled), self.filled) + (CHUNK_BYTES if self._done < 1 else 0) + SPARE_IDS
         for number, array in enumerate(self.arrays):
             grown = np.empty(size, array.dtype)
             grown[:kept] = array[:kept]

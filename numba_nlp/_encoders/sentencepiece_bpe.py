@@ -140,7 +140,17 @@ class SentencePieceBpeEncoder(CachedEncoder):
             room = scratch.text.size
             alignment = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
             status = fill_aligned_spans_bpe(
-                self.tables, data, starts, *parts, ids, offsets, int(unit == "char"), scratch, alignment, *spans, where
+                self.tables,
+                data,
+                starts,
+                *parts[:4],
+                ids,
+                offsets,
+                int(unit == "char"),
+                scratch,
+                alignment,
+                *spans,
+                where,
             )
             if status != STATUS_OUTPUT_FULL:
                 break

@@ -27,10 +27,15 @@ TEMPLATE_POST: dict[str, Any] = {
         {"Sequence": {"id": "A", "type_id": 0}},
         {"SpecialToken": {"id": "[SEP]", "type_id": 0}},
     ],
-    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+    "pair": [
+        {"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+        {"Sequence": {"id": "A", "type_id": 0}},
+        {"SpecialToken": {"id": "[SEP]", "type_id": 0}},
+        {"Sequence": {"id": "B", "type_id": 1}},
+        {"SpecialToken": {"id": "[SEP]", "type_id": 1}},
+    ],
     "special_tokens": {name: {"id": name, "ids": [i], "tokens": [name]} for name, i in (("[CLS]", 2), ("[SEP]", 3))},
 }
-SPECIALS = TEMPLATE_POST["single"][::2]
 MODEL: dict[str, Any] = {
     "type": "WordPiece",
     "unk_token": "[UNK]",
@@ -149,10 +154,6 @@ def test_gaps(tmp_path: Path) -> None:
                 }
             },
             "post_processor = ",
-        ),
-        (
-            {"post_processor": {**TEMPLATE_POST, "single": [{"Sequence": {"id": "A", "type_id": 1}}, *SPECIALS]}},
-            "type ids other than 0",
         ),
         ({"post_processor": {**BERT_POST, "novel": 0}}, "post_processor.novel = 0: "),
         ({"post_processor": {"type": "Sequence", "processors": [BERT_POST, BERT_POST]}}, "processors[1] = "),
