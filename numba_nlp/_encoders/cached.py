@@ -74,6 +74,7 @@ class CachedEncoder(ABC):
         # of the last batch: how much memory to make for the next one
         self._ids_of_a_byte = 0.0
         self._ids_per_row = 0.0
+        self._rows_of_last = 0
 
     # --- what a family brings ------------------------------------------------------------------------------------
 
@@ -237,7 +238,8 @@ class CachedEncoder(ABC):
             return self._encode_chunk(context, None, starts, ends, NO_IDS, ids, offsets)
 
         source = StringSource(items, watched, num_threads, self.ids_per_byte, encode)
-        expected = int(self._ids_per_row * source.n_rows * 33 / 32)
+        # rows of unknown size: no more than the last batch had, as its rows may have been much longer
+        expected = int(self._ids_per_row * min(source.n_rows, self._rows_of_last) * 33 / 32)
         try:
             encoded = encode_in_chunks(source, num_threads, self._new_worker, None, expected)
         except LeaveToGeneralWayError:
@@ -304,7 +306,8 @@ class CachedEncoder(ABC):
         """Note how many ids the batch had, for the memory of the next one."""
         if n_bytes:
             self._ids_of_a_byte = encoded.values.size / n_bytes
-            self._ids_per_row = encoded.values.size / (encoded.offsets.size - 1)
+            self._rows_of_last = encoded.offsets.size - 1
+            self._ids_per_row = encoded.values.size / self._rows_of_last
 
     def _new_worker(self) -> Worker:
         context = self._take_context()
