@@ -271,9 +271,9 @@ def test_memory_follows_what_is_there_not_what_was_before() -> None:
     ours = nlp.Tokenizer(gpt2().ours.vocabulary)
     long, short = ["to be or not to be " * 20_000] * 3, ["x"] * 300_000
     for texts in (long, short, long, [*long, *short], [*short, *long], [""] * 1000, short[:10]):
-        for given in (texts, nlp.TextRows.from_any(texts)):
+        for form in (texts, nlp.TextRows.from_any(texts)):
             for threads in (1, 3):
-                batch = ours.encode_batch(given, num_threads=threads)
+                batch = ours.encode_batch(form, num_threads=threads)
                 assert len(batch) == len(texts)
                 base = batch.values if batch.values.base is None else batch.values.base
                 assert base.nbytes < 64 * (batch.values.size + (1 << 19))
