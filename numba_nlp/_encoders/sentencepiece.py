@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp import _fastcall, unigram_sampling
-from numba_nlp._encoders.cached import CachedEncoder
-from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
+from numba_nlp._encoders.rows import frozen
+from numba_nlp._encoders.sentencepiece_rows import SentencePieceRowEncoder
 from numba_nlp._fastcall.families import sentencepiece
-from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment import normalizer_tables
 from numba_nlp.kernels.segment.aligned_spans import fill_aligned_spans
 from numba_nlp.kernels.segment.normalize_charsmap import WHOLE_ROW, normalize, normalized_room
@@ -41,7 +40,7 @@ _ROWS = {"spaced": encode_rows_spaced, "whole": encode_rows_whole}
 _UNKNOWN, _BYTE = 1, 5
 
 
-class SentencePieceEncoder(CachedEncoder):
+class SentencePieceEncoder(SentencePieceRowEncoder):
     """Encodes with a vocabulary of algorithm ``unigram``, ``sentencepiece_word`` or ``sentencepiece_char``.
 
     Parameters
@@ -55,7 +54,6 @@ class SentencePieceEncoder(CachedEncoder):
 
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
         metadata = vocabulary.metadata
-        self._vocabulary = vocabulary
         self._algorithm: str = metadata["algorithm"]
         self.ids_per_byte = int(metadata["ids_per_byte"])
         self._normalizer = normalizer_tables.new_tables(
@@ -74,7 +72,7 @@ class SentencePieceEncoder(CachedEncoder):
             vocabulary["byte_traits"],
             options,
         )
-        super().__init__(SentencePieceTables(*map(frozen, parts)), pattern, special_first)
+        super().__init__(vocabulary, SentencePieceTables(*map(frozen, parts)), special_first)
 
     def family(self) -> _fastcall.Family:
         return sentencepiece()
@@ -82,78 +80,12 @@ class SentencePieceEncoder(CachedEncoder):
     def encode_rows(self, pattern: str) -> Any:
         return _ROWS[pattern]
 
+    @property
+    def fill_aligned_spans(self) -> Any:
+        return fill_aligned_spans
+
     def new_scratch(self, capacity: int) -> SentencePieceScratch:
         return new_scratch(capacity)
-
-    def describe(self) -> dict[str, Any]:
-        cut = "before spaces" if self._pattern == "spaced" else "not at all: each text is one chunk"
-        metadata = self._vocabulary.metadata
-        shown = {name: metadata[name] for name in ("pattern", "normalizer", "byte_fallback") if name in metadata}
-        return {**shown, "cut into chunks": cut, **super().describe()}
-
-    def encode(
-        self,
-        data: NDArray[np.uint8],
-        starts: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        segments: Segments | None,
-        unit: str | None,
-        num_threads: int,
-    ) -> Encoded:
-        source_starts, source_ends, fixed, first_of_row = starts, ends, NO_IDS, None
-        if segments is not None:
-            source_starts, source_ends, fixed, first_of_row = segments[:4]
-
-        def spans_of_rows(
-            first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]
-        ) -> None:
-            self._fill_spans(
-                data, starts[first:last], ends[first:last], segments, first, last, ids, offsets, unit, spans
-            )
-
-        return self.encode_segments(
-            data,
-            source_starts,
-            source_ends,
-            fixed,
-            first_of_row,
-            ends - starts,
-            num_threads,
-            None if unit is None else spans_of_rows,
-        )
-
-    def _fill_spans(
-        self,
-        data: NDArray[np.uint8],
-        starts: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        segments: Segments | None,
-        first_row: int,
-        last_row: int,
-        ids: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        unit: str | None,
-        spans: tuple[NDArray[np.int64], ...],
-    ) -> None:
-        parts = Segments(starts, ends, NO_IDS, frozen(np.arange(starts.size + 1)))
-        if segments is not None:
-            parts = segments._replace(first_of_row=segments.first_of_row[first_row : last_row + 1])
-        longest = int((ends - starts).max(initial=0))
-        where = np.zeros(1, np.int64)
-        for capacity in (longest, longest * (int(self.tables.settings[1]) + 3) // 3 + 16):
-            scratch = new_scratch(capacity)
-            room = scratch.text.size
-            alignment = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
-            status = fill_aligned_spans(
-                self.tables, data, starts, parts.starts, parts.ends, parts.fixed, parts.first_of_row, ids, offsets,
-                int(unit == "char"), scratch, alignment, spans[0], spans[1], where,
-            )  # fmt: skip
-            if status != STATUS_OUTPUT_FULL:
-                break
-        if status < 0:
-            raise RuntimeError(
-                f"spans of row {first_row + where[0]}: ids that are not those of the text; please report this with it"
-            )
 
     # --- n-best lists and sampling -------------------------------------------------------------------------------
 

@@ -1,0 +1,114 @@
+"""What encoders of SentencePiece models share: rows in segments, and spans through the normaliser's alignment."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
+from numba_nlp.errors import STATUS_OUTPUT_FULL
+from numba_nlp.vocabulary import Vocabulary
+
+__all__ = ["SentencePieceRowEncoder"]
+
+
+class SentencePieceRowEncoder(CachedEncoder):
+    """Encodes with a vocabulary that was made of a SentencePiece model.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    tables : tuple of arrays
+        Read-only, with ``settings`` of the normaliser among them.
+    special_first : uint8[256]
+    """
+
+    #: What the pattern of the vocabulary means, for :meth:`describe`.
+    cuts: ClassVar[Mapping[str, str]] = {
+        "bridged": "where no merge crosses",
+        "spaced": "before spaces",
+        "whole": "not at all: each text is one chunk",
+    }
+
+    def __init__(self, vocabulary: Vocabulary, tables: Any, special_first: NDArray[np.uint8]) -> None:
+        self._vocabulary = vocabulary
+        super().__init__(tables, vocabulary.metadata["pattern"], special_first)
+
+    @property
+    @abstractmethod
+    def fill_aligned_spans(self) -> Any:
+        """The kernel that writes spans (:func:`numba_nlp.kernels.segment.aligned_spans.fill_aligned_spans`)."""
+
+    def describe(self) -> dict[str, Any]:
+        metadata = self._vocabulary.metadata
+        shown = {name: metadata[name] for name in ("pattern", "normalizer", "byte_fallback") if name in metadata}
+        return {**shown, "cut into chunks": self.cuts[self._pattern], **super().describe()}
+
+    def encode(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        unit: str | None,
+        num_threads: int,
+    ) -> Encoded:
+        source_starts, source_ends, fixed, first_of_row = starts, ends, NO_IDS, None
+        if segments is not None:
+            source_starts, source_ends, fixed = segments.starts, segments.ends, segments.fixed
+            first_of_row = segments.first_of_row
+
+        def spans_of_rows(
+            first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]
+        ) -> None:
+            parts = Segments(starts[first:last], ends[first:last], NO_IDS, frozen(np.arange(last - first + 1)))
+            if segments is not None:
+                parts = segments._replace(first_of_row=segments.first_of_row[first : last + 1])
+            self._fill_spans(data, starts[first:last], ends[first:last], parts, first, ids, offsets, unit, spans)
+
+        return self.encode_segments(
+            data,
+            source_starts,
+            source_ends,
+            fixed,
+            first_of_row,
+            ends - starts,
+            num_threads,
+            None if unit is None else spans_of_rows,
+        )
+
+    def _fill_spans(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        parts: Segments,
+        first_row: int,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        unit: str | None,
+        spans: tuple[NDArray[np.int64], ...],
+    ) -> None:
+        longest = int((ends - starts).max(initial=0))
+        where = np.zeros(1, np.int64)
+        # mostly text grows little; the second size is enough for any
+        for capacity in (longest, longest * (int(self.tables.settings[1]) + 3) // 3 + 16):
+            scratch = self.new_scratch(capacity)
+            room = scratch.text.size
+            alignment = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
+            status = self.fill_aligned_spans(
+                self.tables, data, starts, parts.starts, parts.ends, parts.fixed, parts.first_of_row, ids, offsets,
+                int(unit == "char"), scratch, alignment, spans[0], spans[1], where,
+            )  # fmt: skip
+            if status != STATUS_OUTPUT_FULL:
+                break
+        if status < 0:
+            raise RuntimeError(
+                f"spans of row {first_row + where[0]}: the text does not give these ids; was it changed meanwhile? "
+                "Else please report this with the text"
+            )
