@@ -4,10 +4,10 @@ from ._jit import warmup as warmup
 from ._version import __version__ as __version__
 from .inputs import ModelInputs as ModelInputs
 from .inputs import encode_padded as encode_padded
+from .loading import load_tokenizer as load_tokenizer
 from .ragged import Ragged as Ragged
 from .text_rows import TextRows as TextRows
 from .tokenizer import Tokenizer as Tokenizer
-from .tokenizer import load_tokenizer as load_tokenizer
 from .vocabulary import Vocabulary as Vocabulary
 
 __all__ = [

@@ -1,10 +1,8 @@
-"""``Tokenizer``: text to ids and back, with one frozen vocabulary; and ``load_tokenizer``."""
+"""``Tokenizer``: text to ids and back, with one frozen vocabulary."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, overload
 
@@ -27,7 +25,7 @@ from numba_nlp.ragged import Ragged
 from numba_nlp.text_rows import TextRows
 from numba_nlp.vocabulary import Vocabulary
 
-__all__ = ["Tokenizer", "load_tokenizer"]
+__all__ = ["Tokenizer"]
 
 Special = Literal["raise", "match", "plain"] | Collection[str] | None
 Unit = Literal["char", "byte"]
@@ -663,49 +661,3 @@ def _check_options(errors: str, unit: str) -> None:
 
 def _leave_to_plain(address: int, text: Any) -> None:
     """Stand-in for the fast call where only the plain way is right."""
-
-
-def load_tokenizer(
-    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, verify: bool = True, **options: Any
-) -> Tokenizer:
-    """Load a tokenizer from a compiled vocabulary, or from a source that is compiled now.
-
-    Parameters
-    ----------
-    source : path-like or iterable of path-like
-        A compiled ``.safetensors`` file (milliseconds, memory-mapped), or what :func:`vocab_tools.compile` takes.
-        A compiled file stays mapped: put a new version in its place by renaming, as ``Vocabulary.save`` does, never
-        by writing into it.
-    verify : bool, default True
-        Check the digest of a compiled file.
-    **options
-        Passed to :func:`vocab_tools.compile` for sources.
-
-    Returns
-    -------
-    Tokenizer
-
-    Raises
-    ------
-    VocabularyFormatError, SourceFormatError, UnsupportedFeatureError
-        The file is damaged, breaks its format, or asks for what cannot be reproduced exactly.
-    OSError
-        A compiled file cannot be read.
-
-    Examples
-    --------
-    >>> import numba_nlp as nlp
-    >>> tok = nlp.load_tokenizer(["vocab.json", "merges.txt"], family="gpt2")  # doctest: +SKIP
-    """
-    if not isinstance(source, (str, os.PathLike, Iterable)):
-        raise TypeError(f"`source` must be a path or paths, got {type(source).__name__}")
-    if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".safetensors":
-        if options:
-            raise ValueError(
-                f"{next(iter(options))!r} is an option of compiling, but {str(source)!r} is compiled already; "
-                "give it to vocab_tools.compile(...)"
-            )
-        return Tokenizer(Vocabulary.load(source, verify=verify))
-    import vocab_tools
-
-    return Tokenizer(vocab_tools.compile(source, **options))
