@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import vocab_tools
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, new_scratch
 from numba_nlp.kernels.segment.merge import MERGE_SHORT_LIMIT, merge_short, new_lanes
@@ -293,7 +294,6 @@ def test_too_short_lists_say_how_long_they_must_be(capacity):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2/tokenizer.json", "tiktoken/cl100k_base.tiktoken"])
 def test_real_vocabularies(name):
-    vocab_tools = pytest.importorskip("vocab_tools")
     vocabulary: Vocabulary = vocab_tools.compile(shared(f"vocab/{name}"))
     products = vocabulary["merge_symbols"].tolist()
     listed = {
