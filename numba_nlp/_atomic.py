@@ -34,6 +34,8 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         The folder cannot be written.
     """
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target.parent}: no such folder; make it before {target.name!r} is written there")
     # An own name and mode "x" rather than tempfile: the file gets the ordinary permissions of the user's umask.
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(6)}.tmp")
     try:

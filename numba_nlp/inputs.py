@@ -45,12 +45,14 @@ class ModelInputs(dict[str, Any]):
     depends on the call, see :func:`model_inputs`.
     """
 
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(f"there is no {name!r} in these model inputs; there is {', '.join(self) or 'nothing'}")
+
     def __getattr__(self, name: str) -> Any:
         try:
             return self[name]
-        except KeyError:
-            there = ", ".join(self) or "nothing"
-            raise AttributeError(f"there is no {name!r} in these model inputs; there is {there}") from None
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
 
     def to(self, device: Any, **options: Any) -> ModelInputs:
         """Move the tensors to a device, in place.

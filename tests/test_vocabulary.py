@@ -446,3 +446,11 @@ def test_foreign_safetensors(tmp_path: Path) -> None:
     save_file(dict(vocabulary.arrays), path, metadata={"numba_nlp": text})
     with pytest.raises(VocabularyFormatError, match="not in the form that numba_nlp writes"):
         Vocabulary.load(path)
+
+
+def test_every_algorithm_is_known_everywhere() -> None:
+    from numba_nlp._decoders import DECODERS
+    from numba_nlp._encoders import ENCODERS
+
+    facts = pytest.importorskip("vocab_tools.inspecting")._FACTS
+    assert set(SCHEMAS) == set(ENCODERS) == set(DECODERS) == set(facts)

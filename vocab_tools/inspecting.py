@@ -8,6 +8,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from numba_nlp._encoders.sentencepiece_rows import SentencePieceRowEncoder
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["tables"]
@@ -105,7 +106,7 @@ def _sentencepiece_facts(vocabulary: Vocabulary) -> dict[str, str]:
     metadata = vocabulary.metadata
     names = ("normalizer", "byte_fallback", "unk_id", "bos_id", "eos_id", "pad_id")
     return {
-        "cut into chunks": "before spaces" if metadata["pattern"] == "spaced" else "not at all",
+        "cut into chunks": SentencePieceRowEncoder.cuts[metadata["pattern"]],
         **{name: str(metadata[name]) for name in names if name in metadata},
     }
 
@@ -141,6 +142,7 @@ _FACTS = {
     "unigram": _sentencepiece_facts,
     "sentencepiece_word": _sentencepiece_facts,
     "sentencepiece_char": _sentencepiece_facts,
+    "sentencepiece_bpe": _sentencepiece_facts,
     "character_bpe": _character_bpe_facts,
     "staged_bpe": _staged_facts,
     "staged_unigram": _staged_facts,

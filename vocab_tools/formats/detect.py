@@ -30,7 +30,7 @@ _KNOWN_BY_NAME = {
     ".safetensors": "a compiled vocabulary (load it with numba_nlp.load_tokenizer) or the weights of a model",
     ".vocab": "the text form of a sentencepiece vocabulary",
     ".txt": "a merges.txt without its vocab.json, or a word list that neither has a line [UNK] near its beginning "
-    "nor a name that ends in vocab.txt,",
+    "nor a name that ends in vocab.txt",
     ".bpe": "a merge list without its vocab.json, or subword-nmt codes",
     ".codes": "subword-nmt codes",
 }
