@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import vocab_tools
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from tests.staged_tokenizers import NAMES, compiled, load_changed, made, staged
 from vocab_tools.compiler.decoders import compile_decoders
+from vocab_tools.formats.charsmap import encode_charsmap
 from vocab_tools.formats.stages.decoders import read_decoders
 from vocab_tools.formats.stages.stage import Stage
 from vocab_tools.inspecting import tables
@@ -168,3 +170,27 @@ def test_the_vocabulary_is_the_same_each_time(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     made("unigram").save(str(path))
     assert vocab_tools.compile(path).digest == vocab_tools.compile(path).digest
+
+
+@pytest.mark.parametrize(
+    ("rules", "scheme", "is_refused"),
+    [
+        ({b"\x01": b"", b"a": b"b"}, "first", True),
+        ({b"\x01": b"", b"a": b"b"}, "always", False),
+        ({b"a": b"b"}, "first", False),
+    ],
+)
+def test_first_behind_a_charsmap_that_deletes(
+    tmp_path: Path, rules: dict[bytes, bytes], scheme: str, is_refused: bool
+) -> None:
+    """What tokenizers puts before the text then depends on places that it shifts."""
+    charsmap = base64.b64encode(encode_charsmap(rules)).decode()
+    changes = {
+        "normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap},
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": scheme, "split": True},
+    }
+    if is_refused:
+        with pytest.raises(UnsupportedFeatureError, match='prepend_scheme "first" behind a charsmap that deletes'):
+            load_changed(tmp_path, "unigram", **changes)
+    else:
+        load_changed(tmp_path, "unigram", **changes)

@@ -127,12 +127,12 @@ def _is_model(head: bytes) -> bool:
 
 
 def _is_codes(head: bytes) -> bool:
-    """Whether all whole lines of the head are merges, and some of them end a word."""
+    """Whether there is a version line, or all whole lines of the head are merges and some of them end a word."""
+    if head.startswith(_CODES_VERSION):
+        return True
     lines = head.split(b"\n")[: 200 if len(head) == _HEAD_BYTES else None]
     if len(head) == _HEAD_BYTES:
         lines.pop()
-    if lines and lines[0].startswith(_CODES_VERSION):
-        del lines[0]
     merges = [line.rstrip(b"\r").split(b" ") for line in lines if line.strip()]
     return (
         len(merges) > 0

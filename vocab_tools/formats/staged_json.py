@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp.errors import SourceFormatError
+from vocab_tools.formats.charsmap import Charsmap
 from vocab_tools.formats.description import (
     KIND_ABSENT,
     KIND_BYTE,
@@ -23,9 +24,9 @@ from vocab_tools.formats.description import (
 from vocab_tools.formats.model_inputs import InputSettings, settings_of_file
 from vocab_tools.formats.piece_table import Place, check_gaps, check_ids, quote
 from vocab_tools.formats.stages.decoders import Decoder, read_decoders
-from vocab_tools.formats.stages.normalizers import Normalizer, read_normalizers
+from vocab_tools.formats.stages.normalizers import Normalizer, Precompiled, read_normalizers
 from vocab_tools.formats.stages.post_processors import read_post_processors
-from vocab_tools.formats.stages.pre_tokenizers import PreTokenizer, read_pre_tokenizers
+from vocab_tools.formats.stages.pre_tokenizers import Metaspace, PreTokenizer, read_pre_tokenizers
 from vocab_tools.formats.stages.stage import Stage
 
 __all__ = ["StagedDescription", "is_character_bpe", "is_unigram", "read", "read_vocab"]
@@ -217,6 +218,15 @@ def read(
     _check_text([piece for piece in pieces if piece is not None], place)
     check_gaps(kinds, place, allow_gaps)
     inputs = settings_of_file(post, stage("padding"), added, len(pieces))
+    normalizers = read_normalizers(stage("normalizer"))
+    cutters = read_pre_tokenizers(stage("pre_tokenizer"))
+    if any(isinstance(cutter, Metaspace) and cutter.scheme == "first" for cutter in cutters) and any(
+        isinstance(step, Precompiled) and _deletes(step) for step in normalizers
+    ):
+        stage("pre_tokenizer").refuse(
+            'prepend_scheme "first" behind a charsmap that deletes characters asks for the places that tokenizers '
+            "gives to what follows them, and those are not reproduced"
+        )
     return StagedDescription(
         name=name,
         source_format="tokenizer.json",
@@ -229,12 +239,18 @@ def read(
         merges=merges,
         **options,
         added_tokens=added,
-        normalizers=read_normalizers(stage("normalizer")),
-        pre_tokenizers=read_pre_tokenizers(stage("pre_tokenizer")),
+        normalizers=normalizers,
+        pre_tokenizers=cutters,
         decoders=read_decoders(stage("decoder")),
         template_single=inputs.template_single,
         inputs=inputs,
     )
+
+
+def _deletes(step: Precompiled) -> bool:
+    """Whether some rule of the charsmap leaves nothing."""
+    charsmap = Charsmap(np.frombuffer(step.units, "<u4"), np.frombuffer(step.text, np.uint8))
+    return any(not replacement for replacement in charsmap.rules().values())
 
 
 def _check_text(pieces: Sequence[str], place: Place) -> None:
