@@ -127,10 +127,13 @@ class _Result:
                 self._done = next_chunk.done
                 self._next_row = next_chunk.last
                 next_chunk = self._waiting.pop(self._next_row, None)
-            if self.filled > self.arrays[0].size:
-                # nobody may write into the old arrays meanwhile
-                self._changed.wait_for(lambda: self._finishing == 0)
-                self._grow(placed[0][1])
+            # Nobody may write into the old arrays while they are copied. Several may wait here; whoever is woken first
+            # makes room for all chunks that are placed.
+            while self.filled > self.arrays[0].size:
+                if self._finishing:
+                    self._changed.wait()
+                else:
+                    self._grow()
             self._finishing += 1
             return placed
 
@@ -139,7 +142,7 @@ class _Result:
             self._finishing -= 1
             self._changed.notify_all()
 
-    def _grow(self, kept: int) -> None:
+    def _grow(self) -> None:
         """Make room for what is expected from what there is.
 
         The worst case, an id a byte, would be new memory from the system in every call: a sixth of the time. What the
@@ -149,7 +152,7 @@ class _Result:
         size = max(min(expected, 8 * self.filled), self.filled) + (CHUNK_BYTES if self._done < 1 else 0) + SPARE_IDS
         for number, array in enumerate(self.arrays):
             grown = np.empty(size, array.dtype)
-            grown[:kept] = array[:kept]
+            grown[: array.size] = array
             self.arrays[number] = grown
 
     def trimmed(self) -> list[NDArray[Any]]:

@@ -355,6 +355,7 @@ def test_special_policy_of_each_format(tmp_path):
         ("tokenizer.model.v3", b"\x0a\x0e", SourceFormatError, "neither a whole SentencePiece model nor another"),
         ("words.txt", b"a\nb\n", UnsupportedFeatureError, r"neither has a line \[UNK\] near its beginning nor a name"),
         ("merges.txt", b"#version: 0.2\nt h\n", UnsupportedFeatureError, r"a merges\.txt without its vocab\.json"),
+        ("m.txt", "#version: 0.2\nĠ t\n".encode(), UnsupportedFeatureError, r"a merges\.txt without its vocab\.json"),
         ("x.safetensors", b"\x00\x01", UnsupportedFeatureError, "a compiled vocabulary"),
         (
             "x.bin",

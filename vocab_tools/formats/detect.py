@@ -24,6 +24,7 @@ _UNKNOWN_LINE = re.compile(rb"^\[UNK\][ \t\r]*$", re.MULTILINE)
 _MODEL_SUFFIXES = {".model", ".spm"}
 #: Codes of subword-nmt: a version line, and merges of which some end a word.
 _CODES_VERSION = b"#version:"
+_BYTE_OF_SPACE = "Ġ".encode()
 _PACKED = b"\x1f\x8b"
 #: Names of formats that later versions read, so that the refusal can say what the file is.
 _KNOWN_BY_NAME = {
@@ -97,7 +98,7 @@ def _detect_one(path: Path) -> Source:
         return Source("sentencepiece", (path,))
     if head.startswith(_PACKED):
         return Source("clip", (path,))
-    if _is_codes(head):
+    if _is_codes(head, path.name):
         return Source("subword-nmt", (path,))
     if _UNKNOWN_LINE.search(head):
         return Source("vocab.txt", (path,))
@@ -126,18 +127,20 @@ def _is_model(head: bytes) -> bool:
     return n_text < 0x80 and n_text + 7 <= n_message < 0x80 and head[4 + n_text : 5 + n_text] == b"\x15"
 
 
-def _is_codes(head: bytes) -> bool:
-    """Whether there is a version line, or all whole lines of the head are merges and some of them end a word."""
+def _is_codes(head: bytes, name: str) -> bool:
+    """Whether all whole lines of the head are merges, and some of them end a word.
+
+    With a version line no word needs to end, unless the file has the name or the alphabet of GPT-2's merges, which
+    have the same line.
+    """
     if head.startswith(_CODES_VERSION):
-        return True
+        return b"</w>" in head or (not name.endswith("merges.txt") and _BYTE_OF_SPACE not in head)
     lines = head.split(b"\n")[: 200 if len(head) == _HEAD_BYTES else None]
     if len(head) == _HEAD_BYTES:
         lines.pop()
     merges = [line.rstrip(b"\r").split(b" ") for line in lines if line.strip()]
-    return (
-        len(merges) > 0
-        and all(len(merge) == 2 and all(merge) for merge in merges)
-        and any(part.endswith(b"</w>") for merge in merges for part in merge)
+    return all(len(merge) == 2 and all(merge) for merge in merges) and any(
+        part.endswith(b"</w>") for merge in merges for part in merge
     )
 
 
