@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +94,19 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def parse_json(path: Path, text: str) -> Any:
+def parse_json(path: Path, text: str, read_float: Callable[[str], float] = float) -> Any:
     """Parse JSON; an object that repeats a key is an error.
+
+    Parameters
+    ----------
+    path : Path
+    text : str
+    read_float : callable
+        Gives the value of a number that has a fraction or an exponent.
+
+    Returns
+    -------
+    object
 
     Raises
     ------
@@ -107,7 +118,9 @@ def parse_json(path: Path, text: str) -> Any:
         raise SourceFormatError(f"{path}:{line_of(text, name)}: {name} is not JSON")
 
     try:
-        return json.loads(text, object_pairs_hook=_refuse_duplicates, parse_constant=refuse_constant)
+        return json.loads(
+            text, object_pairs_hook=_refuse_duplicates, parse_constant=refuse_constant, parse_float=read_float
+        )
     except _DuplicateKey as duplicate:
         key = duplicate.args[0]
         raise SourceFormatError(

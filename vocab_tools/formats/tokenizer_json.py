@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
-from vocab_tools.formats import staged_json, wordpiece_json
+from vocab_tools.formats import serde_numbers, staged_json, wordpiece_json
 from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.description import MAX_IDS, AddedToken, Description
 from vocab_tools.formats.model_inputs import settings_of_file
@@ -72,7 +72,7 @@ def read(
         if stage_name not in IGNORABLE:
             raise SourceFormatError(f"ignore= takes {' and '.join(map(repr, IGNORABLE))}, got {stage_name!r}")
     text, digest = read_text(path)
-    root = Stage(path, "", parse_json(path, text))
+    root = Stage(path, "", parse_json(path, text, serde_numbers.read_float))
     model = root.need("model")
     model.expect(dict, "an object")
 
