@@ -165,8 +165,14 @@ def check_use(vocabulary: Vocabulary) -> None:
     """Whatever a vocabulary says, ids are ids, no more of them than bytes, and nothing crashes."""
     tok = nlp.Tokenizer(vocabulary)
     for text in (TEXT, *ALPHABET[::9]):
-        ids, starts, ends = tok.encode(text, spans=True, special="plain")
+        ids = tok.encode(text, special="plain")
         assert ids.size <= len(text.encode())
         assert ((ids >= 0) & (ids < vocabulary.size)).all()
+        try:
+            again, starts, ends = tok.encode(text, spans=True, special="plain")
+        except RuntimeError as error:
+            # tables that contradict each other, on what is white space say: noticed when spans are laid over the ids
+            assert "the text does not give these ids" in str(error)
+            continue
         assert ((starts >= 0) & (starts <= ends) & (ends <= len(text))).all()
-        assert np.array_equal(tok.encode(text, special="plain"), ids)
+        assert np.array_equal(again, ids)
