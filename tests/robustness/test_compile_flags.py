@@ -97,7 +97,7 @@ def test_the_exercise_is_one(compiled: dict[str, Any]) -> None:
         for number, text in enumerate(TEXTS if name in TOYS or name == "gpt2" else ()):
             prefixed = name == "toy_prefix" and text and not text.startswith(" ")
             assert results[f"text {number}"] == (" " if prefixed else "") + text
-        assert len({len(ids) for key, ids in results.items() if key.startswith("single")}) > 10
+        assert len({len(ids) for key, ids in results.items() if key.startswith("single")}) >= 5
 
 
 @pytest.mark.parametrize("way", ["portable", "interpreted"])

@@ -354,8 +354,13 @@ def test_special_policy_of_each_format(tmp_path):
         ("x.model", b"\x0a\x0e", SourceFormatError, "neither a whole SentencePiece model nor another"),
         ("tokenizer.model.v3", b"\x0a\x0e", SourceFormatError, "neither a whole SentencePiece model nor another"),
         ("words.txt", b"a\nb\n", UnsupportedFeatureError, r"neither has a line \[UNK\] near its beginning nor a name"),
-        ("merges.txt", b"#version: 0.2\nt h\n", UnsupportedFeatureError, r"a merges\.txt without its vocab\.json"),
-        ("m.txt", "#version: 0.2\nĠ t\n".encode(), UnsupportedFeatureError, r"a merges\.txt without its vocab\.json"),
+        (
+            "merges.txt",
+            b"#version: 0.2\nt h\n",
+            SourceFormatError,
+            r"no pieces; pass both files, \['\.\.\./vocab\.json', '",
+        ),
+        ("m.txt", "#version: 0.2\nĠ t\n".encode(), SourceFormatError, r"m\.txt: a merges\.txt holds merges but no"),
         ("x.safetensors", b"\x00\x01", UnsupportedFeatureError, "a compiled vocabulary"),
         (
             "x.bin",
