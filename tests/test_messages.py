@@ -31,12 +31,12 @@ def test_what_is_no_path(source: Any) -> None:
 
 def test_a_misspelt_option_is_one_of_the_call_that_was_made() -> None:
     ours = gpt2().ours
-    with pytest.raises(TypeError, match=r"^Tokenizer\.__call__\(\) got an unexpected keyword argument 'paddin'"):
-        ours("a", paddin=True)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"^Tokenizer\.encode_padded\(\) got an unexpected keyword argument 'paddin'"):
-        ours.encode_padded(["a"], 3, paddin=True)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"^encode_padded\(\) got an unexpected keyword argument 'paddin'"):
-        nlp.encode_padded(ours, ["a"], 3, paddin=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^Tokenizer\.__call__\(\) got an unexpected keyword argument 'paddings'"):
+        ours("a", paddings=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^Tokenizer\.encode_padded\(\) got an unexpected keyword argument 'paddings'"):
+        ours.encode_padded(["a"], 3, paddings=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^encode_padded\(\) got an unexpected keyword argument 'paddings'"):
+        nlp.encode_padded(ours, ["a"], 3, paddings=True)  # type: ignore[call-arg]
     assert ours.__call__.__doc__ == nlp.inputs.model_inputs.__doc__
     assert ours("a", padding=True, pad_token=END) == nlp.inputs.model_inputs(ours, "a", padding=True, pad_token=END)
 
