@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from numba_nlp import _fastcall
 from numba_nlp._encoders.chunks import CHUNK_BYTES, Worker, encode_in_chunks
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments
+from numba_nlp._encoders.single import SingleCall, SingleStages
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError, StringSource
 from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_cache
@@ -154,10 +155,6 @@ class CachedEncoder(ABC):
         """Whether a row that is one ``str`` is encoded from its own bytes alone."""
         return True
 
-    def takes_single(self) -> bool:
-        """Whether that holds for a text without the bytes of ``special_first``."""
-        return self.takes_strings()
-
     def describe(self) -> dict[str, Any]:
         """What runs, as far as the family decides it."""
         return {"calls": "by address" if self.uses_fast_calls else "through Numba's dispatcher"}
@@ -189,13 +186,28 @@ class CachedEncoder(ABC):
 
     # --- single texts --------------------------------------------------------------------------------------------
 
-    def single_call(self) -> tuple[Callable[[int, Any], NDArray[np.int32] | None], int, Any] | None:
-        """Function, control-block address and owner for single texts, or None where only the plain way is right."""
-        if not self.uses_fast_calls or not self.takes_single():
+    def single_stages(self, forms: tuple[bytes, ...]) -> SingleStages | None:
+        """What a single text passes through before the row encoder; None for nothing.
+
+        Parameters
+        ----------
+        forms : tuple of bytes
+            Added tokens that are looked for in normalized text, as they are there.
+        """
+        return None
+
+    def single_call(self, forms: tuple[bytes, ...]) -> SingleCall | None:
+        """What encodes single texts, or None where only the plain way is right; ``forms`` as above."""
+        if not self.uses_fast_calls:
             return None
         context = self._new_context()
         assert context.control is not None
-        return _fastcall.encode_one.call, context.control.address, context
+        stages = self.single_stages(forms)
+        if stages is not None:
+            stages.put_before(context.control, self.ids_per_byte)
+        elif not self.takes_strings():
+            return None
+        return SingleCall(_fastcall.encode_one.call, context.control.address, stages, context)
 
     # --- memory --------------------------------------------------------------------------------------------------
 

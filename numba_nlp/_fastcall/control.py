@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from numba_nlp._fastcall.layout import defined, enter, make_reader, n_words
 from numba_nlp._fastcall.values import array_at, call9, load
-from numba_nlp._jit import inlined, native
+from numba_nlp._jit import NativeFunction, inlined, native
 from numba_nlp.kernels.segment.cached_rows import rows_function
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache
 from numba_nlp.kernels.words import VECTOR
@@ -31,6 +31,7 @@ SINGLE_LIMIT = 1 << 14
 # Addresses of functions and objects, then address and length of each array of the tables, the cache and the scratch.
 ENCODE_ROWS, ENCODE_UNSEEN, AS_UTF8, CLEAR_ERROR, NEW_REFERENCE, NONE, TUPLE_ITEM = range(7)
 NEW_ARRAY, ARRAY_TYPE, SPECIAL_FIRST, SINGLE_IDS, SINGLE_PLACES, SINGLE_SHAPE, SINGLE_ROOM = range(7, 14)
+MODEL_ROWS, TEXT = 14, 15
 TABLES = 16
 
 #: Places of PyArray_Type and PyArray_New in numpy's table of C functions; fixed by numpy's binary interface.
@@ -158,7 +159,7 @@ class ControlBlock:
         Most ids that a byte of text can make.
     """
 
-    __slots__ = ("_family", "_kept", "_scratch", "block", "call_rows")
+    __slots__ = ("_family", "_kept", "_scratch", "_stages", "block", "call_rows")
 
     def __init__(
         self,
@@ -188,6 +189,7 @@ class ControlBlock:
         block[SINGLE_IDS] = single_ids.ctypes.data
         block[SINGLE_PLACES] = single_places.ctypes.data
         block[SINGLE_ROOM] = single_ids.size
+        self._stages: tuple[Any, ...] = ()
         self.block = block
         self._kept = (special_first, single_ids, single_places, tables, cache)
         enter(block, TABLES, tables)
@@ -198,6 +200,27 @@ class ControlBlock:
         """Use other scratch memory from now on; what was used before may be freed."""
         enter(self.block, self._family.scratch_at, scratch)
         self._scratch = scratch
+
+    def put_before(self, function: NativeFunction, stages: Any, capacity: int, ids_per_byte: int) -> None:
+        """Let single texts pass through stages before they come to the row encoder.
+
+        Parameters
+        ----------
+        function : NativeFunction
+            Takes the place of the row encoder, which it calls.
+        stages : object
+            With the ``address`` of what the function reads.
+        capacity : int
+            Most bytes that stages leave.
+        ids_per_byte : int
+        """
+        single_ids = np.zeros(capacity * ids_per_byte + SPARE_IDS, np.int32)
+        self.block[MODEL_ROWS] = self.block[ENCODE_ROWS]
+        self.block[ENCODE_ROWS] = function.address
+        self.block[TEXT] = stages.address
+        self.block[SINGLE_IDS] = single_ids.ctypes.data
+        self.block[SINGLE_ROOM] = single_ids.size
+        self._stages = (stages, single_ids)
 
     @property
     def address(self) -> int:

@@ -1,0 +1,109 @@
+"""Single texts that pass through stages before the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numba_nlp import _fastcall
+from numba_nlp._stages.cutter import Cutter
+from numba_nlp._stages.normalizer import Normalizer
+
+__all__ = ["SingleCall", "SingleStages"]
+
+
+class SingleCall(NamedTuple):
+    """What encodes single texts.
+
+    Attributes
+    ----------
+    function : callable
+        ``(address, text) -> int32[n] or None``, see :func:`numba_nlp._fastcall.encode_one`.
+    address : int
+    stages : SingleStages or None
+        To be told of what the plain way gave where the function gave None.
+    owner : object
+        Kept as long as the address is used.
+    """
+
+    function: Callable[[int, Any], NDArray[np.int32] | None]
+    address: int
+    stages: SingleStages | None
+    owner: Any
+
+
+class SingleStages:
+    """What single texts pass through before the model, as far as it is compiled, and the texts encoded lately.
+
+    Parameters
+    ----------
+    forms : tuple of bytes
+        Added tokens that are looked for in normalized text, as they are there.
+    normalizer : Normalizer or None
+    cutter : Cutter or None
+    prefix_space : bool
+        Whether a space is put before the normalized text.
+    leaves_ascii : bool
+        Whether text of ASCII does not go through the normalizer.
+    runs : bool
+        Whether the stages can be run by one call: there are no regular expressions.
+    """
+
+    def __init__(
+        self,
+        forms: tuple[bytes, ...],
+        normalizer: Normalizer | None = None,
+        cutter: Cutter | None = None,
+        *,
+        prefix_space: bool = False,
+        leaves_ascii: bool = False,
+        runs: bool = True,
+    ) -> None:
+        self._texts = _fastcall.TextStages(forms, prefix_space)
+        self._normalizer = normalizer
+        self._cutter = cutter
+        self._has_forms = bool(forms)
+        self._runs = runs
+        for stage in (normalizer, cutter):
+            self._runs &= stage is None or stage.is_one_program
+        #: Whether the normalizer waits for the first text that needs it: compiling it takes seconds.
+        self._waits = self._runs and normalizer is not None and leaves_ascii
+        self._address = 0
+        if self._runs and leaves_ascii:
+            self._texts.leave_ascii()
+        if self._runs and normalizer is not None and not leaves_ascii:
+            self._complete()
+
+    def _complete(self) -> None:
+        normalizer, cutter = self._normalizer, self._cutter
+        assert normalizer is not None
+        self._waits = False
+        self._texts.use(
+            normalizer.program(),
+            None if cutter is None else cutter.program(),
+            cutter is not None and cutter.rewrites,
+            cutter is not None and cutter.needs_alignment,
+        )
+
+    def put_before(self, control: _fastcall.ControlBlock, ids_per_byte: int) -> None:
+        """Let single texts pass through here before they come to a row encoder."""
+        control.put_before(_fastcall.encode_text, self._texts, _fastcall.CAPACITY, ids_per_byte)
+        self._address = control.address
+
+    def learn(self, text: Any, ids: NDArray[np.int32]) -> None:
+        """Take note of a text that had to go the plain way, and of its ids.
+
+        Parameters
+        ----------
+        text : str or bytes
+        ids : int32[n]
+            By the policy of the vocabulary for special tokens.
+        """
+        if self._waits and isinstance(text, str) and not text.isascii():
+            self._complete()
+        elif not self._runs and not self._has_forms and isinstance(text, str) and ids.size <= _fastcall.CAPACITY:
+            # without tokens that are looked for in normalized text, all policies give these ids
+            _fastcall.remember.call(self._address, text, ids.ctypes.data, ids.size)
