@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 import numba
 from numba import njit
 from numba.core import config as _config
-from numba.core import sigutils
+from numba.core import sigutils, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.ccallback import CFunc
 from numba.core.serialize import dumps
@@ -245,10 +245,29 @@ class _Cache(FunctionCache):
 
 def _compile(function: Any, **options: Any) -> Any:
     dispatcher = njit(nogil=True, **_OPTIONS, **options)(function)
-    if not _config.DISABLE_JIT and cache_folder() is not None:
+    if _config.DISABLE_JIT:
+        return dispatcher
+    _without_literals(dispatcher)
+    if cache_folder() is not None:
         dispatcher._cache = _Cache(function)
         dispatcher._can_fallback = False
     return dispatcher
+
+
+def _without_literals(dispatcher: Any) -> None:
+    """Let compiled callers compile a kernel once for all values of an argument.
+
+    Numba types a constant argument as this constant, so ``f(x, 0)`` and ``f(x, n)`` are two kernels, and so are all
+    that they call with it. What the optimiser makes of constants does not depend on that.
+    """
+    template_of = dispatcher.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return template_of(
+            tuple(types.unliteral(arg) for arg in args), {name: types.unliteral(arg) for name, arg in kws.items()}
+        )
+
+    dispatcher.get_call_template = get_call_template
 
 
 def kernel(function: F) -> F:

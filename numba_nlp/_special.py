@@ -73,15 +73,16 @@ class SpecialTokens:
         self.contents: list[str] = [content[a:b].decode() for a, b in pairwise(bounds)]
         #: Content -> id.
         self.ids: dict[str, int] = dict(zip(self.contents, self._ids.tolist(), strict=True))
-        #: Tokens that are looked for in normalized text, and what they are there.
         self._in_normalized = searched_in_normalized_text(vocabulary)
-        self.forms: tuple[bytes, ...] = ()
+        #: Tokens that are looked for in normalized text, as they are there -> id.
+        self.forms: dict[bytes, int] = {}
         if self._in_normalized.any():
             # here, since vocabularies without a normalizer are read without its kernels
             from numba_nlp._second_search import normalized_contents
 
             regexes = vocabulary.metadata["normalizer_regexes"]
-            self.forms = tuple(normalized_contents(vocabulary.arrays, regexes, self._normalized_contents()))
+            forms = normalized_contents(vocabulary.arrays, regexes, self._normalized_contents())
+            self.forms = dict(zip(forms, self._ids[self._in_normalized].tolist(), strict=True))
         first = np.flatnonzero(self.first_bytes()).astype(np.uint8)
         self._watched = Watched(first, self._bytes, self._offsets)
         self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
@@ -231,7 +232,7 @@ class SpecialTokens:
         if isinstance(special, frozenset):
             matched = np.array([content in special for content in contents], np.bool_)
         there = self._in_normalized
-        return SecondSearch(self.forms, contents, self._ids[there], self._flags[there], matched, ~matched)
+        return SecondSearch(list(self.forms), contents, self._ids[there], self._flags[there], matched, ~matched)
 
     def _refuse(self, found: _Matches, starts: NDArray[np.int64]) -> None:
         if not found.rows.size:

@@ -200,7 +200,7 @@ class Tokenizer:
 
     def _prepare_single(self) -> Any:
         """What encodes single texts; made on first use, since making it may compile."""
-        single = self._encoder.single_call(() if self._policy == "plain" else self._special.forms)
+        single = self._encoder.single_call({} if self._policy == "plain" else self._special.forms)
         if single is None:
             single = SingleCall(_leave_to_plain, 0, None, None)
         object.__setattr__(self, "_single", single)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -110,7 +110,7 @@ class ByteBpeEncoder(CachedEncoder):
     def takes_strings(self) -> bool:
         return self._normalizer is None and self._splitter is None and not self._add_prefix_space
 
-    def single_stages(self, forms: tuple[bytes, ...]) -> SingleStages | None:
+    def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages | None:
         if self.takes_strings():
             return None
         return SingleStages(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -186,17 +186,17 @@ class CachedEncoder(ABC):
 
     # --- single texts --------------------------------------------------------------------------------------------
 
-    def single_stages(self, forms: tuple[bytes, ...]) -> SingleStages | None:
+    def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages | None:
         """What a single text passes through before the row encoder; None for nothing.
 
         Parameters
         ----------
-        forms : tuple of bytes
-            Added tokens that are looked for in normalized text, as they are there.
+        forms : Mapping of bytes to int
+            Added tokens that are looked for in normalized text, as they are there, and their ids.
         """
         return None
 
-    def single_call(self, forms: tuple[bytes, ...]) -> SingleCall | None:
+    def single_call(self, forms: Mapping[bytes, int]) -> SingleCall | None:
         """What encodes single texts, or None where only the plain way is right; ``forms`` as above."""
         if not self.uses_fast_calls:
             return None

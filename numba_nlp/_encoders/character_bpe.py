@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -76,7 +77,7 @@ class CharacterBpeEncoder(CachedEncoder):
     def takes_strings(self) -> bool:
         return self.normalizer is None
 
-    def single_stages(self, forms: tuple[bytes, ...]) -> SingleStages | None:
+    def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages | None:
         # ASCII is in every normal form, and the kernels look at letters of ASCII in lower case themselves
         return None if self.normalizer is None else SingleStages(forms, self.normalizer, leaves_ascii=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,8 +40,8 @@ class SingleStages:
 
     Parameters
     ----------
-    forms : tuple of bytes
-        Added tokens that are looked for in normalized text, as they are there.
+    forms : Mapping of bytes to int
+        Added tokens that are looked for in normalized text, as they are there, and their ids.
     normalizer : Normalizer or None
     cutter : Cutter or None
     prefix_space : bool
@@ -54,7 +54,7 @@ class SingleStages:
 
     def __init__(
         self,
-        forms: tuple[bytes, ...],
+        forms: Mapping[bytes, int],
         normalizer: Normalizer | None = None,
         cutter: Cutter | None = None,
         *,
@@ -62,19 +62,19 @@ class SingleStages:
         leaves_ascii: bool = False,
         runs: bool = True,
     ) -> None:
-        self._texts = _fastcall.TextStages(forms, prefix_space)
+        self._texts = _fastcall.TextStages(tuple(forms), prefix_space)
         self._normalizer = normalizer
         self._cutter = cutter
-        self._has_forms = bool(forms)
+        self._form_ids = np.array(list(forms.values()), np.int32)
         self._runs = runs
         for stage in (normalizer, cutter):
             self._runs &= stage is None or stage.is_one_program
         #: Whether the normalizer waits for the first text that needs it: compiling it takes seconds.
         self._waits = self._runs and normalizer is not None and leaves_ascii
         self._address = 0
-        if self._runs and leaves_ascii:
-            self._texts.leave_ascii()
-        if self._runs and normalizer is not None and not leaves_ascii:
+        if self._runs and (leaves_ascii or normalizer is None):
+            self._texts.leave(everything=normalizer is None)
+        elif self._runs:
             self._complete()
 
     def _complete(self) -> None:
@@ -102,8 +102,10 @@ class SingleStages:
         ids : int32[n]
             By the policy of the vocabulary for special tokens.
         """
-        if self._waits and isinstance(text, str) and not text.isascii():
+        if not isinstance(text, str):
+            return
+        if self._waits and not text.isascii():
             self._complete()
-        elif not self._runs and not self._has_forms and isinstance(text, str) and ids.size <= _fastcall.CAPACITY:
-            # without tokens that are looked for in normalized text, all policies give these ids
+        elif not self._runs and ids.size <= _fastcall.CAPACITY and not np.isin(ids, self._form_ids).any():
+            # without a token that was looked for in normalized text, all policies give these ids
             _fastcall.remember.call(self._address, text, ids.ctypes.data, ids.size)

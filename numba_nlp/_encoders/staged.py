@@ -7,7 +7,7 @@ go through the word cache (:mod:`numba_nlp.kernels.segment.staged_models`) under
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -120,7 +120,7 @@ class StagedEncoder(CachedEncoder):
     def takes_strings(self) -> bool:
         return False
 
-    def single_stages(self, forms: tuple[bytes, ...]) -> SingleStages:
+    def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages:
         return SingleStages(forms, self._normalizer, self._cutter)
 
     def describe(self) -> dict[str, Any]:

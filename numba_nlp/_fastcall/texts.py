@@ -38,13 +38,15 @@ from numba_nlp.kernels.tables.word_cache import BITS, LONG_LIMIT, WordCache, hom
 __all__ = ["CAPACITY", "TextStages", "encode_text", "remember"]
 
 # Words of the block of a TextStages: whether the stages can be run, what they are, addresses.
-READY, ASCII_STAYS, PREFIX_SPACE = range(3)
+READY, STAYS, PREFIX_SPACE = range(3)
 NORMALIZE, NORMALIZE_TABLES, NORMALIZE_MEMORY, NORMALIZED = range(3, 7)
 CUT, CUT_TABLES, CUT_MEMORY, CUT_TEXT = range(7, 11)
 ROOM, STARTS, ENDS, OFFSETS, PLACES = range(11, 16)
 FORM_FIRST, FORM_BYTES, FORM_OFFSETS, N_FORMS = range(16, 20)
 MASKS, CACHE = 20, 21
 
+# What does not go through the normalizer.
+ASCII, ALL = 1, 2
 #: Bytes of text that stages have room for; longer texts go the plain way.
 CAPACITY = 1 << 15
 #: Binary logarithm of the texts that are remembered, and bytes of them.
@@ -83,7 +85,9 @@ def _run_stages(block, stages, text, size, ids, room):
     prefix = load(stages + 8 * PREFIX_SPACE)
     begin, end = np.int64(0), size
     data = array_at(text, size, np.uint8)
-    stays = load(stages + 8 * ASCII_STAYS) != 0 and ascii_end(data, 0, size) == size
+    stays = load(stages + 8 * STAYS) == ALL or (
+        load(stages + 8 * STAYS) == ASCII and ascii_end(data, 0, size) == size
+    )
     if not stays:
         if load(stages + 8 * NORMALIZE) == 0:
             return np.int64(-1)
@@ -227,9 +231,9 @@ class TextStages:
         """Address of the block."""
         return int(self.block.ctypes.data)
 
-    def leave_ascii(self) -> None:
-        """Text of ASCII does not go through the normalizer."""
-        self.block[ASCII_STAYS] = 1
+    def leave(self, everything: bool) -> None:
+        """Text of ASCII, or any text, does not go through the normalizer."""
+        self.block[STAYS] = ALL if everything else ASCII
         self.block[READY] = 1
 
     def use(self, normalizer: NormalizerProgram, cutter: CutterProgram | None, rewrites: bool, aligned: bool) -> None:
