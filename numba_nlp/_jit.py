@@ -217,9 +217,9 @@ class _Cache(FunctionCache):
 
     _impl_class = _CacheImpl
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, kind: str = "") -> None:
         super().__init__(function)
-        self._cache_file = _EntryFiles(Path(self._cache_path), self._impl.filename_base)
+        self._cache_file = _EntryFiles(Path(self._cache_path), f"{self._impl.filename_base}{kind}")
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -244,30 +244,42 @@ class _Cache(FunctionCache):
 
 
 def _compile(function: Any, **options: Any) -> Any:
-    dispatcher = njit(nogil=True, **_OPTIONS, **options)(function)
+    dispatcher = njit(nogil=True, no_cfunc_wrapper=True, **_OPTIONS, **options)(function)
     if _config.DISABLE_JIT:
         return dispatcher
-    _without_literals(dispatcher)
+    _separate_callee(dispatcher, _new_callee(function, options))
     if cache_folder() is not None:
         dispatcher._cache = _Cache(function)
         dispatcher._can_fallback = False
     return dispatcher
 
 
-def _without_literals(dispatcher: Any) -> None:
-    """Let compiled callers compile a kernel once for all values of an argument.
+def _new_callee(function: Any, options: dict[str, Any]) -> Any:
+    """A kernel as compiled callers see it: without what only calls from Python need.
 
-    Numba types a constant argument as this constant, so ``f(x, 0)`` and ``f(x, n)`` are two kernels, and so are all
-    that they call with it. What the optimiser makes of constants does not depend on that.
+    That is unpacking of Python objects, tens of arrays often, which takes longer to compile than what is called.
     """
-    template_of = dispatcher.get_call_template
+    callee = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS, **options)(function)
+    if cache_folder() is not None:
+        callee._cache = _Cache(function, "callee")
+        callee._can_fallback = False
+    return callee
+
+
+def _separate_callee(dispatcher: Any, callee: Any) -> None:
+    """Let compiled callers of a kernel call another dispatcher of the same function, once for all constants.
+
+    Numba types a constant argument as this constant, so ``f(x, 0)`` and ``f(x, n)`` would be two kernels, and so would
+    all that they call with it. What the optimiser makes of constants does not depend on that.
+    """
 
     def get_call_template(args: Any, kws: Any) -> Any:
-        return template_of(
+        return callee.get_call_template(
             tuple(types.unliteral(arg) for arg in args), {name: types.unliteral(arg) for name, arg in kws.items()}
         )
 
     dispatcher.get_call_template = get_call_template
+    dispatcher.get_overload = callee.get_overload
 
 
 def kernel(function: F) -> F:
