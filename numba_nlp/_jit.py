@@ -31,10 +31,11 @@ from typing import Any, TypeVar
 import numba
 from numba import njit
 from numba.core import config as _config
-from numba.core import sigutils, types
+from numba.core import sigutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.ccallback import CFunc
 from numba.core.serialize import dumps
+from numba.core.types.misc import unliteral
 
 __all__ = [
     "DIGEST",
@@ -56,6 +57,8 @@ _PACKAGE = Path(__file__).parent
 kernels: dict[str, Any] = {}
 #: Functions with one explicit signature: dotted name -> what compiles them. See :func:`warmup`.
 _later: dict[str, Callable[[], Any]] = {}
+#: Entry points that only some tokenizers need.
+_OF_SOME = ("._fastcall.stages.", "._fastcall.texts.")
 #: Options of every kernel. ``_nrt=False``: kernels own no memory, so no reference is ever counted; with counting on,
 #: an atomic increment and decrement at each use of an array from a tuple took half of the time of encoding.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
@@ -275,7 +278,7 @@ def _separate_callee(dispatcher: Any, callee: Any) -> None:
 
     def get_call_template(args: Any, kws: Any) -> Any:
         return callee.get_call_template(
-            tuple(types.unliteral(arg) for arg in args), {name: types.unliteral(arg) for name, arg in kws.items()}
+            tuple(unliteral(arg) for arg in args), {name: unliteral(arg) for name, arg in kws.items()}
         )
 
     dispatcher.get_call_template = get_call_template
@@ -419,6 +422,8 @@ def warmup(names: Iterable[str] | None = None, *, progress: Callable[[str], None
         # what a family's row encoders share is `encode_unseen_<family>`
         family = name.partition(".encode_unseen_")[2]
         is_shared = any(f".rows_{family}_" in encoder for encoder in rows) if family else ".rows_" not in name
+        if any(part in name for part in _OF_SOME):
+            is_shared = wanted is None or any(part in name for part in wanted)
         if is_shared or name in rows:
             if progress is not None:
                 progress(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -13,6 +14,9 @@ from numba_nlp._stages.cutter import Cutter
 from numba_nlp._stages.normalizer import Normalizer
 
 __all__ = ["SingleCall", "SingleStages"]
+
+#: What texts pass through is completed by one thread at a time.
+_COMPLETING = threading.Lock()
 
 
 class SingleCall(NamedTuple):
@@ -80,13 +84,13 @@ class SingleStages:
     def _complete(self) -> None:
         normalizer, cutter = self._normalizer, self._cutter
         assert normalizer is not None
-        self._waits = False
         self._texts.use(
             normalizer.program(),
             None if cutter is None else cutter.program(),
             cutter is not None and cutter.rewrites,
             cutter is not None and cutter.needs_alignment,
         )
+        self._waits = False
 
     def put_before(self, control: _fastcall.ControlBlock, ids_per_byte: int) -> None:
         """Let single texts pass through here before they come to a row encoder."""
@@ -105,7 +109,9 @@ class SingleStages:
         if not isinstance(text, str):
             return
         if self._waits and not text.isascii():
-            self._complete()
+            with _COMPLETING:
+                if self._waits:
+                    self._complete()
         elif not self._runs and ids.size <= _fastcall.CAPACITY and not np.isin(ids, self._form_ids).any():
             # without a token that was looked for in normalized text, all policies give these ids
             _fastcall.remember.call(self._address, text, ids.ctypes.data, ids.size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from numba_nlp._fastcall.control import Family
+from numba_nlp._fastcall.stages import make_functions
 
 __all__ = [
     "byte_bpe",
@@ -96,6 +97,7 @@ def make_all() -> None:
     from numba_nlp import _fastcall
 
     if _fastcall.AVAILABLE:
+        make_functions()
         byte_bpe()
         sentencepiece()
         sentencepiece_bpe()

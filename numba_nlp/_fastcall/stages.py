@@ -38,7 +38,7 @@ from numba_nlp.kernels.words import VECTOR
 if VECTOR:
     from numba_nlp.kernels.words import address_of
 
-__all__ = ["CutterProgram", "Memory", "NormalizerProgram"]
+__all__ = ["CutterProgram", "Memory", "NormalizerProgram", "make_functions"]
 
 
 class Memory(NamedTuple):
@@ -131,9 +131,7 @@ def _normalizer_functions() -> _NormalizerFunctions:
         array_at(out_starts, n, np.int64), array_at(out_ends, n, np.int64),
     ))
 """
-    all_rows = _native(
-        source, "normalize_all", 11, {**given, "read_target": read_target, "normalize": kernel(rows)}
-    )
+    all_rows = _native(source, "normalize_all", 11, {**given, "read_target": read_target, "normalize": kernel(rows)})
     return _NormalizerFunctions(all_rows, tuple(steps))
 
 
@@ -297,3 +295,9 @@ def _native(source: str, name: str, n: int, namespace: dict[str, Any]) -> Native
     """A C function with ``n`` arguments from its source."""
     signature = "int64(" + ", ".join(["int64"] * n) + ")"
     return native(signature)(defined(source, name, {**namespace, "np": np}, __name__))
+
+
+def make_functions() -> None:
+    """Make the C functions known to :func:`numba_nlp.warmup`; they compile when first used."""
+    _normalizer_functions()
+    _cutter_functions()

@@ -1,10 +1,10 @@
 """Single texts that pass through stages before the model: normalized, cut, and remembered whole.
 
 ``encode_one`` calls one C function with the text. For a tokenizer whose chunks are cut from the text as it is, that is
-the row encoder of its family. For the others it is :data:`encode_text`: it looks for the whole text in a cache of texts,
-and else runs the stages (:mod:`numba_nlp._fastcall.stages`), calls the row encoder of the family with what they leave,
-and enters the result. Where a stage is a regular expression there is nothing to run, and :func:`remember` enters what
-the plain way gave.
+the row encoder of its family. For the others it is :data:`encode_text`: it looks for the whole text in a cache of
+texts, and else runs the stages (:mod:`numba_nlp._fastcall.stages`), calls the row encoder of the family with what they
+leave, and enters the result. Where a stage is a regular expression there is nothing to run, and :func:`remember` enters
+what the plain way gave.
 """
 
 from __future__ import annotations
@@ -25,7 +25,17 @@ from numba_nlp._fastcall.control import (
 from numba_nlp._fastcall.layout import enter, make_reader
 from numba_nlp._fastcall.stages import CutterProgram, NormalizerProgram
 from numba_nlp._fastcall.strings import token_at
-from numba_nlp._fastcall.values import array_at, call1, call2, call11, call13, call14, load, object_address, python_object
+from numba_nlp._fastcall.values import (
+    array_at,
+    call1,
+    call2,
+    call11,
+    call13,
+    call14,
+    load,
+    object_address,
+    python_object,
+)
 from numba_nlp._jit import kernel, native, python_function
 from numba_nlp.kernels.segment.bpe_memory import key_masks
 from numba_nlp.kernels.segment.cached_rows import enter_chunk, key_by_parts, recall_chunk
@@ -57,8 +67,8 @@ _read_cache = make_reader(WordCache, CACHE, "read_text_cache")
 
 
 @kernel
-def _find_form(stages, text, size, start, stop):
-    """Whether a token that is looked for in normalized text stands in ``text[start:stop]``, which has ``size`` bytes."""
+def _find_form(stages, text, start, stop):
+    """Whether a token that is looked for in normalized text stands between two places of a text."""
     n = load(stages + 8 * N_FORMS)
     if n == 0:
         return False
@@ -66,7 +76,7 @@ def _find_form(stages, text, size, start, stop):
     first = array_at(load(stages + 8 * FORM_FIRST), 256, np.uint8)
     offsets = array_at(load(stages + 8 * FORM_OFFSETS), n + 1, np.int64)
     contents = array_at(load(stages + 8 * FORM_BYTES), offsets[n], np.uint8)
-    for k in range(start, stop):
+    for k in range(start, stop):  # noqa: SIM110  compiled
         if first[source[k]] != 0 and token_at(source, stop, k, n, contents, offsets):
             return True
     return False
@@ -85,22 +95,20 @@ def _run_stages(block, stages, text, size, ids, room):
     prefix = load(stages + 8 * PREFIX_SPACE)
     begin, end = np.int64(0), size
     data = array_at(text, size, np.uint8)
-    stays = load(stages + 8 * STAYS) == ALL or (
-        load(stages + 8 * STAYS) == ASCII and ascii_end(data, 0, size) == size
-    )
+    stays = load(stages + 8 * STAYS) == ALL or (load(stages + 8 * STAYS) == ASCII and ascii_end(data, 0, size) == size)
     if not stays:
         if load(stages + 8 * NORMALIZE) == 0:
             return np.int64(-1)
         slots[0], slots[1] = 0, size
         done = call11(
-            load(stages + 8 * NORMALIZE), load(stages + 8 * NORMALIZE_TABLES), load(stages + 8 * NORMALIZE_MEMORY), text,
-            size, places, places + 8, 1, 0, prefix, places + 16, places + 24,
+            load(stages + 8 * NORMALIZE), load(stages + 8 * NORMALIZE_TABLES), load(stages + 8 * NORMALIZE_MEMORY),
+            text, size, places, places + 8, 1, 0, prefix, places + 16, places + 24,
         )  # fmt: skip
         if done != 1:
             return np.int64(-1)
         text, size = load(stages + 8 * NORMALIZED), capacity
         begin, end = slots[2], slots[3]
-    if _find_form(stages, text, size, begin, end):
+    if _find_form(stages, text, begin, end):
         return np.int64(-1)
     if prefix != 0 and begin < end:
         source = array_at(text, size, np.uint8)
@@ -252,7 +260,6 @@ class TextStages:
         target = new_aligned(CAPACITY, aligned)
         memory = normalizer.new_memory(new_normalizer_scratch(CAPACITY, aligned), target)
         given = {
-            NORMALIZE: normalizer.function,
             NORMALIZE_TABLES: normalizer.tables,
             NORMALIZE_MEMORY: memory.address,
             NORMALIZED: target.text.ctypes.data,
@@ -267,4 +274,6 @@ class TextStages:
             self._kept += [cutter, memory]
         for place, value in given.items():
             self.block[place] = value
+        # last, for other threads may be encoding
+        self.block[NORMALIZE] = normalizer.function
         self.block[READY] = 1
