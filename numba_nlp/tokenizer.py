@@ -13,9 +13,8 @@ from numba_nlp._decoders import new_decoder
 from numba_nlp._decoders.decoder import Decoder
 from numba_nlp._decoders.ids import check_errors, checked_ids
 from numba_nlp._encoders import new_encoder
-from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp._encoders.cached import CachedEncoder, SingleCall
 from numba_nlp._encoders.rows import Segments, resolve_threads
-from numba_nlp._encoders.single import SingleCall, SingleStages
 from numba_nlp._input_settings import InputSettings
 from numba_nlp._special import POLICIES, SpecialTokens
 from numba_nlp._text_sources import check_choices
@@ -166,7 +165,7 @@ class Tokenizer:
         TypeError
             ``text`` is neither str nor bytes.
         """
-        stages: SingleStages | None = None
+        stages = None
         if errors != "strict" or unit != "char":
             _check_options(errors, unit)
         if not spans and not add_special_tokens and (special is None or self._watches(special)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,34 @@ from numpy.typing import NDArray
 from numba_nlp import _fastcall
 from numba_nlp._encoders.chunks import CHUNK_BYTES, Worker, encode_in_chunks
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments
-from numba_nlp._encoders.single import SingleCall, SingleStages
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError, StringSource
 from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_cache
 
-__all__ = ["CachedEncoder", "Context"]
+if TYPE_CHECKING:
+    from numba_nlp._encoders.single import SingleStages
+
+__all__ = ["CachedEncoder", "Context", "SingleCall"]
+
+
+class SingleCall(NamedTuple):
+    """What encodes single texts.
+
+    Attributes
+    ----------
+    function : callable
+        ``(address, text) -> int32[n] or None``, see :func:`numba_nlp._fastcall.encode_one`.
+    address : int
+    stages : SingleStages or None
+        To be told of what the plain way gave where the function gave None.
+    owner : object
+        Kept as long as the address is used.
+    """
+
+    function: Callable[[int, Any], NDArray[np.int32] | None]
+    address: int
+    stages: SingleStages | None
+    owner: Any
 
 
 class Context:

@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp import _fastcall
+from numba_nlp._fastcall.control import ControlBlock
+from numba_nlp._fastcall.texts import CAPACITY, TextStages, encode_text, remember
 from numba_nlp._stages.cutter import Cutter
 from numba_nlp._stages.normalizer import Normalizer
 
-__all__ = ["SingleCall", "SingleStages"]
+__all__ = ["SingleStages"]
 
 #: What texts pass through is completed by one thread at a time.
 _COMPLETING = threading.Lock()
-
-
-class SingleCall(NamedTuple):
-    """What encodes single texts.
-
-    Attributes
-    ----------
-    function : callable
-        ``(address, text) -> int32[n] or None``, see :func:`numba_nlp._fastcall.encode_one`.
-    address : int
-    stages : SingleStages or None
-        To be told of what the plain way gave where the function gave None.
-    owner : object
-        Kept as long as the address is used.
-    """
-
-    function: Callable[[int, Any], NDArray[np.int32] | None]
-    address: int
-    stages: SingleStages | None
-    owner: Any
 
 
 class SingleStages:
@@ -66,7 +47,7 @@ class SingleStages:
         leaves_ascii: bool = False,
         runs: bool = True,
     ) -> None:
-        self._texts = _fastcall.TextStages(tuple(forms), prefix_space)
+        self._texts = TextStages(tuple(forms), prefix_space)
         self._normalizer = normalizer
         self._cutter = cutter
         self._form_ids = np.array(list(forms.values()), np.int32)
@@ -92,9 +73,9 @@ class SingleStages:
         )
         self._waits = False
 
-    def put_before(self, control: _fastcall.ControlBlock, ids_per_byte: int) -> None:
+    def put_before(self, control: ControlBlock, ids_per_byte: int) -> None:
         """Let single texts pass through here before they come to a row encoder."""
-        control.put_before(_fastcall.encode_text, self._texts, _fastcall.CAPACITY, ids_per_byte)
+        control.put_before(encode_text, self._texts, CAPACITY, ids_per_byte)
         self._address = control.address
 
     def learn(self, text: Any, ids: NDArray[np.int32]) -> None:
@@ -112,6 +93,6 @@ class SingleStages:
             with _COMPLETING:
                 if self._waits:
                     self._complete()
-        elif not self._runs and ids.size <= _fastcall.CAPACITY and not np.isin(ids, self._form_ids).any():
+        elif not self._runs and ids.size <= CAPACITY and not np.isin(ids, self._form_ids).any():
             # without a token that was looked for in normalized text, all policies give these ids
-            _fastcall.remember.call(self._address, text, ids.ctypes.data, ids.size)
+            remember.call(self._address, text, ids.ctypes.data, ids.size)

@@ -6,7 +6,8 @@ ten times what encoding a short sentence takes. Here
 * the arrays of a tokenizer are reached through one *control block*, an int64 array of addresses and lengths;
 * ``Family.rows`` encode rows with the GIL released, called through ``ctypes`` with that block;
 * :func:`encode_one` takes a ``str`` object and gives back a numpy array, made by numpy's own C function;
-* where a text is normalized and cut before the model, :data:`encode_text` stands in the place of the row encoder;
+* where a text is normalized and cut before the model, ``texts.encode_text`` stands in the place of the row encoder
+  (imported by those tokenizers only);
 * a pre-token that is not in the cache is encoded by ``Family.unseen``, which is compiled once and called through its
   address by the row encoders of all patterns: the hot loops stay small, and nothing is compiled twice.
 
@@ -20,25 +21,17 @@ from __future__ import annotations
 from numba_nlp._fastcall.control import SINGLE_LIMIT, ControlBlock, Family
 from numba_nlp._fastcall.interpreter import is_available
 from numba_nlp._fastcall.single import encode_one
-from numba_nlp._fastcall.stages import CutterProgram, NormalizerProgram
 from numba_nlp._fastcall.strings import Watched, gather_strings, locate_strings
-from numba_nlp._fastcall.texts import CAPACITY, TextStages, encode_text, remember
 
 __all__ = [
     "AVAILABLE",
-    "CAPACITY",
     "SINGLE_LIMIT",
     "ControlBlock",
-    "CutterProgram",
     "Family",
-    "NormalizerProgram",
-    "TextStages",
     "Watched",
     "encode_one",
-    "encode_text",
     "gather_strings",
     "locate_strings",
-    "remember",
 ]
 
 AVAILABLE = is_available()

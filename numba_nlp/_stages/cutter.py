@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
+from numba_nlp._fastcall.stages import CutterProgram
 from numba_nlp._stages.normalizer import Rows, grown, read_only
 from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.segment.cut_items import CutClasses, behave
@@ -72,9 +73,9 @@ class _ArrayStage:
         self.rewrites = bool((tables.program[::CUT_STEP] == CUT_METASPACE).any())
 
     @cached_property
-    def program(self) -> _fastcall.CutterProgram:
+    def program(self) -> CutterProgram:
         """The steps called by address."""
-        return _fastcall.CutterProgram(self._tables)
+        return CutterProgram(self._tables)
 
     def run(
         self,
@@ -148,7 +149,7 @@ class Cutter:
         """Whether some step writes the text anew."""
         return any(isinstance(stage, _ArrayStage) and stage.rewrites for stage in self._stages)
 
-    def program(self) -> _fastcall.CutterProgram | None:
+    def program(self) -> CutterProgram | None:
         """The one program, or None when nothing is cut; compiles what it needs."""
         assert self.is_one_program
         if not self._stages:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
+from numba_nlp._fastcall.stages import NormalizerProgram
 from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.segment.graphemes import ClusterTables
 from numba_nlp.kernels.segment.normalize_edits import replace_matches
@@ -65,9 +66,9 @@ class _ArrayStage:
         self._tables = tables
 
     @cached_property
-    def program(self) -> _fastcall.NormalizerProgram:
+    def program(self) -> NormalizerProgram:
         """The steps called by address."""
-        return _fastcall.NormalizerProgram(self._tables)
+        return NormalizerProgram(self._tables)
 
     def run(
         self,
@@ -141,7 +142,7 @@ class Normalizer:
         """Whether there are no regular expressions, so that one call does all."""
         return len(self._stages) < 2 and all(isinstance(stage, _ArrayStage) for stage in self._stages)
 
-    def program(self) -> _fastcall.NormalizerProgram:
+    def program(self) -> NormalizerProgram:
         """The one program; compiles what it needs."""
         assert self.is_one_program
         stage = self._stages[0] if self._stages else _NOTHING
