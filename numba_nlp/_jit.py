@@ -35,6 +35,7 @@ from numba.core import sigutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.ccallback import CFunc
 from numba.core.serialize import dumps
+from numba.core.types.misc import unliteral
 
 __all__ = [
     "DIGEST",
@@ -56,6 +57,8 @@ _PACKAGE = Path(__file__).parent
 kernels: dict[str, Any] = {}
 #: Functions with one explicit signature: dotted name -> what compiles them. See :func:`warmup`.
 _later: dict[str, Callable[[], Any]] = {}
+#: Entry points that only some tokenizers need.
+_OF_SOME = ("._fastcall.stages.", "._fastcall.texts.")
 #: Options of every kernel. ``_nrt=False``: kernels own no memory, so no reference is ever counted; with counting on,
 #: an atomic increment and decrement at each use of an array from a tuple took half of the time of encoding.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
@@ -217,9 +220,9 @@ class _Cache(FunctionCache):
 
     _impl_class = _CacheImpl
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, kind: str = "") -> None:
         super().__init__(function)
-        self._cache_file = _EntryFiles(Path(self._cache_path), self._impl.filename_base)
+        self._cache_file = _EntryFiles(Path(self._cache_path), f"{self._impl.filename_base}{kind}")
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -244,11 +247,42 @@ class _Cache(FunctionCache):
 
 
 def _compile(function: Any, **options: Any) -> Any:
-    dispatcher = njit(nogil=True, **_OPTIONS, **options)(function)
-    if not _config.DISABLE_JIT and cache_folder() is not None:
+    dispatcher = njit(nogil=True, no_cfunc_wrapper=True, **_OPTIONS, **options)(function)
+    if _config.DISABLE_JIT:
+        return dispatcher
+    _separate_callee(dispatcher, _new_callee(function, options))
+    if cache_folder() is not None:
         dispatcher._cache = _Cache(function)
         dispatcher._can_fallback = False
     return dispatcher
+
+
+def _new_callee(function: Any, options: dict[str, Any]) -> Any:
+    """A kernel as compiled callers see it: without what only calls from Python need.
+
+    That is unpacking of Python objects, tens of arrays often, which takes longer to compile than what is called.
+    """
+    callee = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS, **options)(function)
+    if cache_folder() is not None:
+        callee._cache = _Cache(function, "callee")
+        callee._can_fallback = False
+    return callee
+
+
+def _separate_callee(dispatcher: Any, callee: Any) -> None:
+    """Let compiled callers of a kernel call another dispatcher of the same function, once for all constants.
+
+    Numba types a constant argument as this constant, so ``f(x, 0)`` and ``f(x, n)`` would be two kernels, and so would
+    all that they call with it. What the optimiser makes of constants does not depend on that.
+    """
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return callee.get_call_template(
+            tuple(unliteral(arg) for arg in args), {name: unliteral(arg) for name, arg in kws.items()}
+        )
+
+    dispatcher.get_call_template = get_call_template
+    dispatcher.get_overload = callee.get_overload
 
 
 def kernel(function: F) -> F:
@@ -388,6 +422,8 @@ def warmup(names: Iterable[str] | None = None, *, progress: Callable[[str], None
         # what a family's row encoders share is `encode_unseen_<family>`
         family = name.partition(".encode_unseen_")[2]
         is_shared = any(f".rows_{family}_" in encoder for encoder in rows) if family else ".rows_" not in name
+        if any(part in name for part in _OF_SOME):
+            is_shared = wanted is None or any(part in name for part in wanted)
         if is_shared or name in rows:
             if progress is not None:
                 progress(name)

@@ -73,24 +73,31 @@ class SpecialTokens:
         self.contents: list[str] = [content[a:b].decode() for a, b in pairwise(bounds)]
         #: Content -> id.
         self.ids: dict[str, int] = dict(zip(self.contents, self._ids.tolist(), strict=True))
-        #: Tokens that are looked for in normalized text, and what they are there.
         self._in_normalized = searched_in_normalized_text(vocabulary)
-        self._forms: list[bytes] = []
+        #: Tokens that are looked for in normalized text, as they are there -> id.
+        self.forms: dict[bytes, int] = {}
         if self._in_normalized.any():
             # here, since vocabularies without a normalizer are read without its kernels
             from numba_nlp._second_search import normalized_contents
 
             regexes = vocabulary.metadata["normalizer_regexes"]
-            self._forms = normalized_contents(vocabulary.arrays, regexes, self._normalized_contents())
+            forms = normalized_contents(vocabulary.arrays, regexes, self._normalized_contents())
+            self.forms = dict(zip(forms, self._ids[self._in_normalized].tolist(), strict=True))
         first = np.flatnonzero(self.first_bytes()).astype(np.uint8)
         self._watched = Watched(first, self._bytes, self._offsets)
         self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
 
     def first_bytes(self) -> NDArray[np.uint8]:
         """One for each byte that some token starts with: uint8[256]."""
+        first = self.first_bytes_of_text()
+        first[[form[0] for form in self.forms]] = 1
+        return first
+
+    def first_bytes_of_text(self) -> NDArray[np.uint8]:
+        """The same for the tokens that are looked for in the text as it was given."""
         first = np.zeros(256, np.uint8)
-        first[[content.encode()[0] for content in self.contents]] = 1
-        first[[form[0] for form in self._forms]] = 1
+        there = zip(self.contents, self._in_normalized, strict=True)
+        first[[content.encode()[0] for content, in_normalized in there if not in_normalized]] = 1
         return first
 
     def _normalized_contents(self) -> list[str]:
@@ -216,7 +223,7 @@ class SpecialTokens:
 
     def _second_search(self, special: str | frozenset[str]) -> SecondSearch | None:
         """What to look for in normalized text."""
-        if not self._forms or special == "plain":
+        if not self.forms or special == "plain":
             return None
         from numba_nlp._second_search import SecondSearch
 
@@ -225,7 +232,7 @@ class SpecialTokens:
         if isinstance(special, frozenset):
             matched = np.array([content in special for content in contents], np.bool_)
         there = self._in_normalized
-        return SecondSearch(self._forms, contents, self._ids[there], self._flags[there], matched, ~matched)
+        return SecondSearch(list(self.forms), contents, self._ids[there], self._flags[there], matched, ~matched)
 
     def _refuse(self, found: _Matches, starts: NDArray[np.int64]) -> None:
         if not found.rows.size:

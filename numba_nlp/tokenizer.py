@@ -13,7 +13,7 @@ from numba_nlp._decoders import new_decoder
 from numba_nlp._decoders.decoder import Decoder
 from numba_nlp._decoders.ids import check_errors, checked_ids
 from numba_nlp._encoders import new_encoder
-from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp._encoders.cached import CachedEncoder, SingleCall
 from numba_nlp._encoders.rows import Segments, resolve_threads
 from numba_nlp._input_plan import check_adding
 from numba_nlp._input_settings import InputSettings
@@ -87,7 +87,7 @@ class Tokenizer:
             )
         special = SpecialTokens(vocabulary)
         policy = special.check_policy(vocabulary.metadata["special_policy"])
-        first = special.first_bytes()
+        first = special.first_bytes_of_text()
         encoder = new_encoder(vocabulary, np.zeros_like(first) if policy == "plain" else first)
         values = {
             "_vocabulary": vocabulary,
@@ -177,6 +177,7 @@ class Tokenizer:
         TypeError
             ``text`` is neither str nor bytes.
         """
+        stages = None
         if errors != "strict" or unit != "char":
             _check_options(errors, unit)
         if not spans and not add_special_tokens and (special is None or self._watches(special)):
@@ -186,12 +187,16 @@ class Tokenizer:
             ids = single[0](single[1], text)
             if ids is not None:
                 return ids  # type: ignore[no-any-return]
+            # what is learnt has to hold for every policy
+            stages = single[2] if special is None else None
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}; encode_batch takes many texts")
         rows = TextRows.from_strings((text,), errors=errors)
         segments = self._segments(rows, add_special_tokens, special)
         result = self._encoder.encode(rows.data, rows.starts, rows.ends, segments, unit if spans else None, 1)
         if not spans:
+            if stages is not None:
+                stages.learn(text, result.values)
             return result.values
         assert result.starts is not None
         assert result.ends is not None
@@ -206,9 +211,9 @@ class Tokenizer:
 
     def _prepare_single(self) -> Any:
         """What encodes single texts; made on first use, since making it may compile."""
-        single = self._encoder.single_call()
+        single = self._encoder.single_call({} if self._policy == "plain" else self._special.forms)
         if single is None:
-            single = (_leave_to_plain, 0, None)
+            single = SingleCall(_leave_to_plain, 0, None, None)
         object.__setattr__(self, "_single", single)
         return single
 

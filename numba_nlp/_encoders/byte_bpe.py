@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,6 +14,7 @@ from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.normalized import NormalizedText, normalize_segments, second_search
 from numba_nlp._encoders.regex_cut import cut_segments
 from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen
+from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import byte_bpe
 from numba_nlp._stages.normalizer import Normalizer
@@ -90,8 +91,6 @@ class ByteBpeEncoder(CachedEncoder):
         self._normalizer: Normalizer | None = None
         if "normalizer_program" in vocabulary.arrays:
             self._normalizer = Normalizer(vocabulary.arrays, metadata["normalizer_regexes"])
-            special_first = special_first.copy()
-            special_first[0x80:] = 1  # single texts with such bytes go the plain way
         super().__init__(tables, "whole" if pattern == "regex" else pattern, special_first)
 
     def family(self) -> _fastcall.Family:
@@ -111,9 +110,16 @@ class ByteBpeEncoder(CachedEncoder):
     def takes_strings(self) -> bool:
         return self._normalizer is None and self._splitter is None and not self._add_prefix_space
 
-    def takes_single(self) -> bool:
-        stays = self._normalizer is None or self._normalizer.ascii_stays
-        return stays and self._splitter is None and not self._add_prefix_space
+    def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages | None:
+        if self.takes_strings():
+            return None
+        return SingleStages(
+            forms,
+            self._normalizer,
+            prefix_space=self._add_prefix_space,
+            leaves_ascii=self._normalizer is None or self._normalizer.ascii_stays,
+            runs=self._splitter is None,
+        )
 
     def describe(self) -> dict[str, Any]:
         return {

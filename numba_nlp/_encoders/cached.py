@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,30 @@ from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError, Str
 from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_cache
 
-__all__ = ["CachedEncoder", "Context"]
+if TYPE_CHECKING:
+    from numba_nlp._encoders.single import SingleStages
+
+__all__ = ["CachedEncoder", "Context", "SingleCall"]
+
+
+class SingleCall(NamedTuple):
+    """What encodes single texts.
+
+    Attributes
+    ----------
+    function : callable
+        ``(address, text) -> int32[n] or None``, see :func:`numba_nlp._fastcall.encode_one`.
+    address : int
+    stages : SingleStages or None
+        To be told of what the plain way gave where the function gave None.
+    owner : object
+        Kept as long as the address is used.
+    """
+
+    function: Callable[[int, Any], NDArray[np.int32] | None]
+    address: int
+    stages: SingleStages | None
+    owner: Any
 
 
 class Context:
@@ -154,10 +177,6 @@ class CachedEncoder(ABC):
         """Whether a row that is one ``str`` is encoded from its own bytes alone."""
         return True
 
-    def takes_single(self) -> bool:
-        """Whether that holds for a text without the bytes of ``special_first``."""
-        return self.takes_strings()
-
     def describe(self) -> dict[str, Any]:
         """What runs, as far as the family decides it."""
         return {"calls": "by address" if self.uses_fast_calls else "through Numba's dispatcher"}
@@ -189,13 +208,28 @@ class CachedEncoder(ABC):
 
     # --- single texts --------------------------------------------------------------------------------------------
 
-    def single_call(self) -> tuple[Callable[[int, Any], NDArray[np.int32] | None], int, Any] | None:
-        """Function, control-block address and owner for single texts, or None where only the plain way is right."""
-        if not self.uses_fast_calls or not self.takes_single():
+    def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages | None:
+        """What a single text passes through before the row encoder; None for nothing.
+
+        Parameters
+        ----------
+        forms : Mapping of bytes to int
+            Added tokens that are looked for in normalized text, as they are there, and their ids.
+        """
+        return None
+
+    def single_call(self, forms: Mapping[bytes, int]) -> SingleCall | None:
+        """What encodes single texts, or None where only the plain way is right; ``forms`` as above."""
+        if not self.uses_fast_calls:
             return None
         context = self._new_context()
         assert context.control is not None
-        return _fastcall.encode_one.call, context.control.address, context
+        stages = self.single_stages(forms)
+        if stages is not None:
+            stages.put_before(context.control, self.ids_per_byte)
+        elif not self.takes_strings():
+            return None
+        return SingleCall(_fastcall.encode_one.call, context.control.address, stages, context)
 
     # --- memory --------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.normalized import NormalizedText, normalize_segments
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
+from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import character_bpe
 from numba_nlp._stages.normalizer import Normalizer
@@ -61,8 +63,6 @@ class CharacterBpeEncoder(CachedEncoder):
         self.normalizer: Normalizer | None = None
         if "normalizer_program" in vocabulary:
             self.normalizer = Normalizer(vocabulary.arrays, vocabulary.metadata["normalizer_regexes"])
-            special_first = special_first.copy()
-            special_first[0x80:] = 1  # single texts with such bytes go the plain way
         super().__init__(tables, _PATTERNS[vocabulary.metadata["words"]], special_first)
 
     def family(self) -> _fastcall.Family:
@@ -77,8 +77,9 @@ class CharacterBpeEncoder(CachedEncoder):
     def takes_strings(self) -> bool:
         return self.normalizer is None
 
-    def takes_single(self) -> bool:
-        return True
+    def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages | None:
+        # ASCII is in every normal form, and the kernels look at letters of ASCII in lower case themselves
+        return None if self.normalizer is None else SingleStages(forms, self.normalizer, leaves_ascii=True)
 
     def describe(self) -> dict[str, Any]:
         metadata = self._vocabulary.metadata

@@ -7,7 +7,7 @@ go through the word cache (:mod:`numba_nlp.kernels.segment.staged_models`) under
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder, Context
 from numba_nlp._encoders.chunks import Chunk, encode_in_chunks
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
+from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.sources import ArraySource
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import staged_bpe, staged_unigram
@@ -118,6 +119,9 @@ class StagedEncoder(CachedEncoder):
 
     def takes_strings(self) -> bool:
         return False
+
+    def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages:
+        return SingleStages(forms, self._normalizer, self._cutter)
 
     def describe(self) -> dict[str, Any]:
         return {

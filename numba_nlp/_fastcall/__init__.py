@@ -6,6 +6,8 @@ ten times what encoding a short sentence takes. Here
 * the arrays of a tokenizer are reached through one *control block*, an int64 array of addresses and lengths;
 * ``Family.rows`` encode rows with the GIL released, called through ``ctypes`` with that block;
 * :func:`encode_one` takes a ``str`` object and gives back a numpy array, made by numpy's own C function;
+* where a text is normalized and cut before the model, ``texts.encode_text`` stands in the place of the row encoder
+  (imported by those tokenizers only);
 * a pre-token that is not in the cache is encoded by ``Family.unseen``, which is compiled once and called through its
   address by the row encoders of all patterns: the hot loops stay small, and nothing is compiled twice.
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._fastcall.layout import defined, enter, make_reader, n_words
 from numba_nlp._fastcall.values import array_at, call9, load
-from numba_nlp._jit import inlined, native
+from numba_nlp._jit import NativeFunction, inlined, native
 from numba_nlp.kernels.segment.cached_rows import rows_function
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache
 from numba_nlp.kernels.words import VECTOR
@@ -30,6 +31,7 @@ SINGLE_LIMIT = 1 << 14
 # Addresses of functions and objects, then address and length of each array of the tables, the cache and the scratch.
 ENCODE_ROWS, ENCODE_UNSEEN, AS_UTF8, CLEAR_ERROR, NEW_REFERENCE, NONE, TUPLE_ITEM = range(7)
 NEW_ARRAY, ARRAY_TYPE, SPECIAL_FIRST, SINGLE_IDS, SINGLE_PLACES, SINGLE_SHAPE, SINGLE_ROOM = range(7, 14)
+MODEL_ROWS, TEXT = 14, 15
 TABLES = 16
 
 #: Places of PyArray_Type and PyArray_New in numpy's table of C functions; fixed by numpy's binary interface.
@@ -49,32 +51,6 @@ def python_function_address(name: str) -> int:
     address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
     assert address is not None
     return address
-
-
-def _field_types(cls: Any) -> list[str]:
-    """Names of the dtypes of a named tuple of arrays, whose fields are annotated ``NDArray[np.<dtype>]``."""
-    hints = get_type_hints(cls)
-    # NDArray[np.int32] is ndarray[<any shape>, dtype[np.int32]]
-    return [np.dtype(get_args(get_args(hints[name])[1])[0]).name for name in cls._fields]
-
-
-def _make_reader(cls: Any, first: int, name: str) -> Any:
-    """Compile ``block address -> cls`` for a named tuple of arrays."""
-    dtypes = _field_types(cls)
-    parts = ", ".join(
-        f"array_at(load(block + {8 * (first + 2 * i)}), load(block + {8 * (first + 2 * i) + 8}), {dtype})"
-        for i, dtype in enumerate(dtypes)
-    )
-    namespace: dict[str, Any] = {"cls": cls, "array_at": array_at, "load": load}
-    namespace.update({dtype: getattr(np, dtype) for dtype in set(dtypes)})
-    return inlined(_defined(f"def {name}(block):\n    return cls({parts})\n", name, namespace))
-
-
-def _defined(source: str, name: str, namespace: dict[str, Any]) -> Any:
-    """A function from its source; a closure would do the same but cannot be cached by Numba across processes."""
-    exec(source, namespace)  # noqa: S102
-    namespace[name].__module__ = __name__
-    return namespace[name]
 
 
 class Family:
@@ -112,16 +88,16 @@ class Family:
         hooks: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         self.name = name
-        self.cache_at = TABLES + 2 * len(tables._fields)
-        self.scratch_at = self.cache_at + 2 * len(WordCache._fields)
-        self.size = self.scratch_at + 2 * len(scratch._fields)
+        self.cache_at = TABLES + n_words(tables)
+        self.scratch_at = self.cache_at + n_words(WordCache)
+        self.size = self.scratch_at + n_words(scratch)
         readers = {
-            "read_tables": _make_reader(tables, TABLES, f"read_tables_{name}"),
-            "read_cache": _make_reader(WordCache, self.cache_at, f"read_cache_{name}"),
-            "read_scratch": _make_reader(scratch, self.scratch_at, f"read_scratch_{name}"),
+            "read_tables": make_reader(tables, TABLES, f"read_tables_{name}"),
+            "read_cache": make_reader(WordCache, self.cache_at, f"read_cache_{name}"),
+            "read_scratch": make_reader(scratch, self.scratch_at, f"read_scratch_{name}"),
         }
         self.unseen = native("int64(" + ", ".join(["int64"] * 9) + ")")(
-            _defined(
+            defined(
                 f"""def encode_unseen_{name}(block, data_address, data_size, start, n, low, high, home, ids_address):
     return encode_unseen(
         read_tables(block), read_cache(block), array_at(data_address, data_size, np.uint8), start, n,
@@ -130,6 +106,7 @@ class Family:
 """,
                 f"encode_unseen_{name}",
                 {**readers, "encode_unseen": unseen, "array_at": array_at, "np": np},
+                __name__,
             )
         )
         given = hooks or {}
@@ -154,7 +131,7 @@ class Family:
     )
 """
         namespace = {**readers, "rows": rows, "np": np, "array_at": array_at}
-        return native("int64(" + ", ".join(["int64"] * 13) + ")")(_defined(source, name, namespace))
+        return native("int64(" + ", ".join(["int64"] * 13) + ")")(defined(source, name, namespace, __name__))
 
 
 @inlined
@@ -182,7 +159,7 @@ class ControlBlock:
         Most ids that a byte of text can make.
     """
 
-    __slots__ = ("_family", "_kept", "_scratch", "block", "call_rows")
+    __slots__ = ("_family", "_kept", "_scratch", "_stages", "block", "call_rows")
 
     def __init__(
         self,
@@ -212,21 +189,38 @@ class ControlBlock:
         block[SINGLE_IDS] = single_ids.ctypes.data
         block[SINGLE_PLACES] = single_places.ctypes.data
         block[SINGLE_ROOM] = single_ids.size
+        self._stages: tuple[Any, ...] = ()
         self.block = block
         self._kept = (special_first, single_ids, single_places, tables, cache)
-        self._enter(TABLES, tables)
-        self._enter(family.cache_at, cache)
+        enter(block, TABLES, tables)
+        enter(block, family.cache_at, cache)
         self.set_scratch(scratch)
-
-    def _enter(self, first: int, arrays: tuple[Any, ...]) -> None:
-        for i, array in enumerate(arrays):
-            self.block[first + 2 * i] = array.ctypes.data
-            self.block[first + 2 * i + 1] = array.size
 
     def set_scratch(self, scratch: Any) -> None:
         """Use other scratch memory from now on; what was used before may be freed."""
-        self._enter(self._family.scratch_at, scratch)
+        enter(self.block, self._family.scratch_at, scratch)
         self._scratch = scratch
+
+    def put_before(self, function: NativeFunction, stages: Any, capacity: int, ids_per_byte: int) -> None:
+        """Let single texts pass through stages before they come to the row encoder.
+
+        Parameters
+        ----------
+        function : NativeFunction
+            Takes the place of the row encoder, which it calls.
+        stages : object
+            With the ``address`` of what the function reads.
+        capacity : int
+            Most bytes that stages leave.
+        ids_per_byte : int
+        """
+        single_ids = np.zeros(capacity * ids_per_byte + SPARE_IDS, np.int32)
+        self.block[MODEL_ROWS] = self.block[ENCODE_ROWS]
+        self.block[ENCODE_ROWS] = function.address
+        self.block[TEXT] = stages.address
+        self.block[SINGLE_IDS] = single_ids.ctypes.data
+        self.block[SINGLE_ROOM] = single_ids.size
+        self._stages = (stages, single_ids)
 
     @property
     def address(self) -> int:

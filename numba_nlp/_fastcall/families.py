@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from functools import cache
 
 from numba_nlp._fastcall.control import Family
@@ -96,6 +97,9 @@ def make_all() -> None:
     from numba_nlp import _fastcall
 
     if _fastcall.AVAILABLE:
+        # what comes before the model in some tokenizers
+        importlib.import_module("numba_nlp._fastcall.texts")
+        importlib.import_module("numba_nlp._fastcall.stages").make_functions()
         byte_bpe()
         sentencepiece()
         sentencepiece_bpe()

@@ -32,7 +32,7 @@ from numba_nlp.kernels.words import (
 if VECTOR:
     from numba_nlp.kernels.words import equal_mask
 
-__all__ = ["Watched", "gather_strings", "locate_strings"]
+__all__ = ["Watched", "gather_strings", "locate_strings", "token_at"]
 
 
 @python_function(types.int64(types.int64, python_object, types.int64, types.int64, types.int64))
@@ -68,7 +68,7 @@ def _copy(pointers, offsets, n, out):
 
 
 @inlined
-def _token_at(text, size, k, n_tokens, token_bytes, token_offsets):
+def token_at(text, size, k, n_tokens, token_bytes, token_offsets):
     """Whether one of some tokens stands at place ``k`` of a text."""
     for token in range(n_tokens):
         start = token_offsets[token]
@@ -94,7 +94,7 @@ def _holds_any(text, size, first, n_tokens, token_bytes, token_offsets):
             for k in range(n):
                 hits |= shift_left(np.uint64(text[block + k] == first), k)
         while unlikely(hits != np.uint64(0)):
-            if _token_at(text, size, block + trailing_zeros(hits), n_tokens, token_bytes, token_offsets):
+            if token_at(text, size, block + trailing_zeros(hits), n_tokens, token_bytes, token_offsets):
                 return True
             hits &= hits - np.uint64(1)
     return False

@@ -15,7 +15,11 @@ __all__ = [
     "call1",
     "call2",
     "call9",
+    "call10",
+    "call11",
     "call13",
+    "call14",
+    "call15",
     "load",
     "object_address",
     "object_at",
@@ -76,7 +80,11 @@ def _make_call(n: int) -> Any:
 call1 = _make_call(1)
 call2 = _make_call(2)
 call9 = _make_call(9)
+call10 = _make_call(10)
+call11 = _make_call(11)
 call13 = _make_call(13)
+call14 = _make_call(14)
+call15 = _make_call(15)
 
 
 class ObjectType(types.Type):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp import _fastcall
+from numba_nlp._fastcall.stages import CutterProgram
 from numba_nlp._stages.normalizer import Rows, grown, read_only
 from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.segment.cut_items import CutClasses, behave
@@ -17,6 +20,7 @@ from numba_nlp.kernels.segment.cut_program import (
     CUT_OPERATIONS,
     CUT_STEP,
     FIRST,
+    CutScratch,
     CutTables,
     cut_rows,
     new_cut_scratch,
@@ -55,6 +59,46 @@ class _RegexStep(NamedTuple):
     invert: int
 
 
+class _ArrayStage:
+    """Steps that one call does.
+
+    Parameters
+    ----------
+    tables : CutTables
+    """
+
+    def __init__(self, tables: CutTables) -> None:
+        self._tables = tables
+        #: Whether some step writes the text anew.
+        self.rewrites = bool((tables.program[::CUT_STEP] == CUT_METASPACE).any())
+
+    @cached_property
+    def program(self) -> CutterProgram:
+        """The steps called by address."""
+        return CutterProgram(self._tables)
+
+    def run(
+        self,
+        source: Aligned,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        bases: NDArray[np.int64],
+        first: int,
+        scratch: CutScratch,
+        target: Aligned,
+        at: int,
+        piece_starts: NDArray[np.int64],
+        piece_ends: NDArray[np.int64],
+        out: int,
+        first_pieces: NDArray[np.int64],
+    ) -> int:
+        """:func:`numba_nlp.kernels.segment.cut_program.cut_rows` with the tables of the steps."""
+        given = source, starts, ends, bases, first, scratch, target, at, piece_starts, piece_ends, out, first_pieces
+        if _fastcall.AVAILABLE:
+            return self.program.run(*given)
+        return int(cut_rows(self._tables, *given))
+
+
 def cut_tables(arrays: Mapping[str, NDArray[Any]]) -> CutTables:
     """Tables of the kernels from the arrays of a vocabulary."""
     return CutTables(
@@ -83,17 +127,35 @@ class Cutter:
         steps = tables.program.reshape(-1, CUT_STEP)
         #: Whether the rows must come with their ranges.
         self.needs_alignment = bool(((steps[:, 0] == CUT_METASPACE) & (steps[:, 2] == FIRST)).any())
-        self._stages: list[CutTables | _RegexStep] = []
+        self._stages: list[_ArrayStage | _RegexStep] = []
         bounds = [-1, *np.flatnonzero(steps[:, 0] == CUT_REGEX).tolist(), len(steps)]
         for before, place in pairwise(bounds):
             if place > before + 1:
                 program = read_only(steps[before + 1 : place].reshape(-1).copy())
-                self._stages.append(tables._replace(program=program))
+                self._stages.append(_ArrayStage(tables._replace(program=program)))
             if place < len(steps):
                 splitter = RegexSplitter(
                     regexes[steps[place, 1]], arrays["class_index"], arrays["class_blocks"], "tokenizers"
                 )
                 self._stages.append(_RegexStep(splitter, int(steps[place, 2]), int(steps[place, 3])))
+
+    @property
+    def is_one_program(self) -> bool:
+        """Whether there are no regular expressions, so that one call does all."""
+        return len(self._stages) < 2 and all(isinstance(stage, _ArrayStage) for stage in self._stages)
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether some step writes the text anew."""
+        return any(isinstance(stage, _ArrayStage) and stage.rewrites for stage in self._stages)
+
+    def program(self) -> CutterProgram | None:
+        """The one program, or None when nothing is cut; compiles what it needs."""
+        assert self.is_one_program
+        if not self._stages:
+            return None
+        assert isinstance(self._stages[0], _ArrayStage)
+        return self._stages[0].program
 
     def cut(self, rows: Rows, bases: NDArray[np.int64] | None = None) -> Pieces:
         """Cut rows.
@@ -120,7 +182,7 @@ class Cutter:
         first_of_row = np.concatenate(([0], np.cumsum(filled)))
         pieces = Pieces(rows.source, rows.starts[filled], rows.ends[filled], first_of_row)
         for stage in self._stages:
-            if isinstance(stage, CutTables):
+            if isinstance(stage, _ArrayStage):
                 of_piece = bases
                 if bases.size:
                     of_piece = read_only(np.repeat(bases, np.diff(pieces.first_of_row)))
@@ -135,12 +197,12 @@ _NO_BASES = np.zeros(0, np.int64)
 _NO_BASES.flags.writeable = False
 
 
-def _run(tables: CutTables, pieces: Pieces, bases: NDArray[np.int64]) -> Pieces:
+def _run(stage: _ArrayStage, pieces: Pieces, bases: NDArray[np.int64]) -> Pieces:
     """Cut every piece by an array program; gives where the parts of each piece begin."""
     sizes = pieces.ends - pieces.starts
     total, longest = int(sizes.sum()), int(sizes.max(initial=0))
     aligned = pieces.source.starts.size > 0
-    rewrites = bool((tables.program[::CUT_STEP] == CUT_METASPACE).any())
+    rewrites = stage.rewrites
     source = pieces.source
     starts, ends = read_only(pieces.starts), read_only(pieces.ends)
     target = new_aligned(total + total // 2 + 64 if rewrites else 0, aligned and rewrites)
@@ -152,12 +214,9 @@ def _run(tables: CutTables, pieces: Pieces, bases: NDArray[np.int64]) -> Pieces:
     row, at, out = 0, 0, 0
     while True:
         scratch = new_cut_scratch(capacity, aligned)
-        row = int(
-            cut_rows(
-                tables, source, starts, ends, bases, row, scratch, target, at, part_starts, part_ends, out,
-                first_of_piece,
-            )
-        )  # fmt: skip
+        row = stage.run(
+            source, starts, ends, bases, row, scratch, target, at, part_starts, part_ends, out, first_of_piece
+        )
         if row == starts.size:
             break
         out = int(first_of_piece[row])

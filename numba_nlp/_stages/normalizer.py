@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp import _fastcall
+from numba_nlp._fastcall.stages import NormalizerProgram
 from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.segment.graphemes import ClusterTables
 from numba_nlp.kernels.segment.normalize_edits import replace_matches
@@ -18,6 +21,7 @@ from numba_nlp.kernels.segment.normalize_precompiled import CharsmapTables
 from numba_nlp.kernels.segment.normalize_program import (
     OPERATIONS,
     STEP,
+    NormalizerScratch,
     NormalizerTables,
     new_normalizer_scratch,
     normalize_rows,
@@ -48,6 +52,41 @@ class Rows(NamedTuple):
     source: Aligned
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
+
+
+class _ArrayStage:
+    """Steps that one call does.
+
+    Parameters
+    ----------
+    tables : NormalizerTables
+    """
+
+    def __init__(self, tables: NormalizerTables) -> None:
+        self._tables = tables
+
+    @cached_property
+    def program(self) -> NormalizerProgram:
+        """The steps called by address."""
+        return NormalizerProgram(self._tables)
+
+    def run(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        first: int,
+        scratch: NormalizerScratch,
+        target: Aligned,
+        at: int,
+        out_starts: NDArray[np.int64],
+        out_ends: NDArray[np.int64],
+    ) -> int:
+        """:func:`numba_nlp.kernels.segment.normalize_program.normalize_rows` with the tables of the steps."""
+        if _fastcall.AVAILABLE:
+            return self.program.run(data, starts, ends, first, scratch, target, at, out_starts, out_ends)
+        tables = self._tables
+        return int(normalize_rows(tables, data, starts, ends, first, scratch, target, at, out_starts, out_ends))
 
 
 def normalizer_tables(arrays: Mapping[str, NDArray[Any]]) -> NormalizerTables:
@@ -85,18 +124,30 @@ class Normalizer:
         #: Whether ASCII text stays as it is.
         self.ascii_stays = bool(tables.ascii_stays[0])
         #: Array programs and (expression, content), in the order in which they are applied.
-        self._stages: list[NormalizerTables | tuple[RegexSplitter, NDArray[np.uint8]]] = []
+        self._stages: list[_ArrayStage | tuple[RegexSplitter, NDArray[np.uint8]]] = []
         bounds = [-1, *np.flatnonzero(steps[:, 0] == OP_REGEX).tolist(), len(steps)]
         for before, place in pairwise(bounds):
             if place > before + 1:
                 program = read_only(steps[before + 1 : place].reshape(-1).copy())
-                self._stages.append(tables._replace(program=program))
+                self._stages.append(_ArrayStage(tables._replace(program=program)))
             if place < len(steps):
                 splitter = RegexSplitter(
                     regexes[steps[place, 1]], arrays["class_index"], arrays["class_blocks"], "tokenizers"
                 )
                 bounds_of = tables.string_offsets[steps[place, 2] : steps[place, 2] + 2]
                 self._stages.append((splitter, tables.strings[bounds_of[0] : bounds_of[1]]))
+
+    @property
+    def is_one_program(self) -> bool:
+        """Whether there are no regular expressions, so that one call does all."""
+        return len(self._stages) < 2 and all(isinstance(stage, _ArrayStage) for stage in self._stages)
+
+    def program(self) -> NormalizerProgram:
+        """The one program; compiles what it needs."""
+        assert self.is_one_program
+        stage = self._stages[0] if self._stages else _NOTHING
+        assert isinstance(stage, _ArrayStage)
+        return stage.program
 
     def stays(self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> bool:
         """Whether all rows are sure to stay as they are: they are ASCII, and nothing changes that."""
@@ -142,7 +193,7 @@ class Normalizer:
             checked_sizes(starts, ends)
         rows: Rows | None = None
         for stage in self._stages:
-            if isinstance(stage, NormalizerTables):
+            if isinstance(stage, _ArrayStage):
                 if rows is None:
                     rows = _run(stage, data, starts, ends, aligned)
                 else:
@@ -194,7 +245,7 @@ def grown(source: Aligned, filled: int, room: int) -> Aligned:
 
 
 def _run(
-    tables: NormalizerTables,
+    stage: _ArrayStage,
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
@@ -209,7 +260,7 @@ def _run(
     row, at = 0, 0
     while True:
         scratch = new_normalizer_scratch(capacity, aligned)
-        row = int(normalize_rows(tables, data, starts, ends, row, scratch, target, at, out_starts, out_ends))
+        row = stage.run(data, starts, ends, row, scratch, target, at, out_starts, out_ends)
         if row == starts.size:
             break
         at = int(out_ends[row - 1]) if row else 0
@@ -278,4 +329,4 @@ def _empty_tables() -> NormalizerTables:
 
 
 #: A program without steps.
-_NOTHING = _empty_tables()
+_NOTHING = _ArrayStage(_empty_tables())

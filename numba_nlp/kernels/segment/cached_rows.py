@@ -142,8 +142,22 @@ def enter_chunk(cache, data, start, n, low, high, home, ids, first, n_ids):
 
 
 @kernel
-def _key_by_parts(data, start, length, masks):
-    """Key of one span that is long, or that may not be read 16 bytes at a time."""
+def key_by_parts(data, start, length, masks):
+    """Key of one span that is long, or that may not be read 16 bytes at a time.
+
+    Parameters
+    ----------
+    data : uint8[m]
+    start, length : int64
+        The span.
+    masks : uint64[68]
+        Made by :func:`numba_nlp.kernels.segment.bpe_memory.key_masks`.
+
+    Returns
+    -------
+    low, high : uint64, uint64
+        Those of a span that is too long for the cache equal no key.
+    """
     if length > LONG_LIMIT:
         return masks[LONGEST], masks[LONGEST]
     if length > SHORT_LIMIT:
@@ -179,7 +193,7 @@ def make_keys(cache, data, n, scratch):
         start = peek(starts, i)
         length = peek(ends, i) - start
         if unlikely(length > SHORT_LIMIT) or (anywhere and unlikely(not is_readable(data, start, 16))):
-            low, high = _key_by_parts(data, start, length, masks)
+            low, high = key_by_parts(data, start, length, masks)
         else:
             row = 4 * length
             low = raw_load64(data, start) & peek(masks, row)
@@ -190,7 +204,7 @@ def make_keys(cache, data, n, scratch):
         poke(highs, i, high)
         poke(homes, i, home)
     for i in range(safe, n):
-        low, high = _key_by_parts(data, starts[i], ends[i] - starts[i], masks)
+        low, high = key_by_parts(data, starts[i], ends[i] - starts[i], masks)
         lows[i] = low
         highs[i] = high
         homes[i] = home_of(low, high, shift)

@@ -50,11 +50,13 @@ __all__ = [
     "CUT_STRING",
     "CUT_WORDS",
     "FIRST",
+    "ITEM_KERNELS",
     "NEVER",
     "CutScratch",
     "CutTables",
     "cut",
     "cut_rows",
+    "find_items",
     "new_cut_scratch",
 ]
 
@@ -106,6 +108,8 @@ class CutScratch(NamedTuple):
     here, there : Aligned
     starts, ends, other_starts, other_ends : int64[n], int64[n], int64[n], int64[n]
     item_ends, item_flags : int64[n], uint8[n]
+    calls : int64[CUT_OPERATIONS + 1]
+        Room for whoever finds items by address.
     """
 
     here: Aligned
@@ -116,6 +120,7 @@ class CutScratch(NamedTuple):
     other_ends: NDArray[np.int64]
     item_ends: NDArray[np.int64]
     item_flags: NDArray[np.uint8]
+    calls: NDArray[np.int64]
 
 
 def new_cut_scratch(capacity: int, aligned: bool) -> CutScratch:
@@ -125,7 +130,70 @@ def new_cut_scratch(capacity: int, aligned: bool) -> CutScratch:
         new_aligned(capacity, aligned),
         *(np.empty(capacity, np.int64) for _ in range(5)),
         np.empty(capacity, np.uint8),
+        np.zeros(CUT_OPERATIONS + 1, np.int64),
     )
+
+
+@kernel
+def _class_items(tables, first, third, text, begin, end, scratch):
+    return items_of_class(tables.classes, first, third, text, begin, end, scratch.item_ends, scratch.item_flags)
+
+
+@kernel
+def _words_items(tables, first, third, text, begin, end, scratch):
+    return items_of_words(tables.classes, text, begin, end, scratch.item_ends, scratch.item_flags)
+
+
+@kernel
+def _string_items(tables, first, third, text, begin, end, scratch):
+    string = tables.strings[tables.string_offsets[first] : tables.string_offsets[first + 1]]
+    return items_of_string(string, third, text, begin, end, scratch.item_ends, scratch.item_flags)
+
+
+@kernel
+def _gpt2_items(tables, first, third, text, begin, end, scratch):
+    items = np.int64(0)
+    position = begin
+    while position < end:
+        position = next_end_gpt2(tables.class_index, tables.class_blocks, text, position, end)
+        scratch.item_ends[items] = position
+        scratch.item_flags[items] = 1
+        items += 1
+    return items
+
+
+#: What finds the items of each operation that cuts, by its number: ``(tables, first and third argument, text, begin,
+#: end, scratch)``.
+ITEM_KERNELS = (_class_items, _words_items, _string_items, _gpt2_items)
+
+
+@kernel
+def find_items(tables, operation, first, third, text, begin, end, scratch):
+    """Items of one piece (:mod:`numba_nlp.kernels.segment.cut_items`).
+
+    Parameters
+    ----------
+    tables : CutTables
+    operation, first, third : int64
+        The step, which is not ``CUT_METASPACE``.
+    text : uint8[n]
+    begin, end : int64
+        The piece.
+    scratch : CutScratch
+        ``item_ends`` and ``item_flags`` are written.
+
+    Returns
+    -------
+    int64
+        Number of items.
+    """
+    if operation == CUT_CLASS:
+        return _class_items(tables, first, third, text, begin, end, scratch)
+    if operation == CUT_STRING:
+        return _string_items(tables, first, third, text, begin, end, scratch)
+    if operation == CUT_WORDS:
+        return _words_items(tables, first, third, text, begin, end, scratch)
+    return _gpt2_items(tables, first, third, text, begin, end, scratch)
 
 
 @kernel
@@ -187,28 +255,13 @@ def cut(tables, source, start, stop, base, scratch, target, at, piece_starts, pi
             if end - begin > scratch.item_ends.size:
                 return np.int64(STATUS_OUTPUT_FULL)
             behavior = np.int64(second)
-            if operation == CUT_CLASS:
-                items = items_of_class(
-                    tables.classes, np.int64(first), np.int64(third), here.text, begin, end, scratch.item_ends,
-                    scratch.item_flags,
-                )  # fmt: skip
-            elif operation == CUT_STRING:
-                items = items_of_string(
-                    tables.strings[tables.string_offsets[first] : tables.string_offsets[first + 1]], np.int64(third),
-                    here.text, begin, end, scratch.item_ends, scratch.item_flags,
-                )  # fmt: skip
-            elif operation == CUT_WORDS:
+            if operation == CUT_WORDS:
                 behavior = np.int64(REMOVED)
-                items = items_of_words(tables.classes, here.text, begin, end, scratch.item_ends, scratch.item_flags)
-            else:
+            elif operation == CUT_GPT2:
                 behavior = np.int64(ISOLATED)
-                items = np.int64(0)
-                position = begin
-                while position < end:
-                    position = next_end_gpt2(tables.class_index, tables.class_blocks, here.text, position, end)
-                    scratch.item_ends[items] = position
-                    scratch.item_flags[items] = 1
-                    items += 1
+            items = find_items(
+                tables, np.int64(operation), np.int64(first), np.int64(third), here.text, begin, end, scratch
+            )
             count = behave(
                 behavior, begin, scratch.item_ends, scratch.item_flags, items, next_starts, next_ends, count
             )  # fmt: skip

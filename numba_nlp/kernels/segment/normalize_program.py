@@ -49,11 +49,13 @@ __all__ = [
     "OP_SPELL_BYTES",
     "OP_STRIP",
     "STEP",
+    "STEP_KERNELS",
     "NormalizerScratch",
     "NormalizerTables",
     "new_normalizer_scratch",
     "normalize",
     "normalize_rows",
+    "run_step",
 ]
 
 OP_FORM = 0
@@ -98,11 +100,12 @@ class NormalizerTables(NamedTuple):
 
 
 class NormalizerScratch(NamedTuple):
-    """Two buffers that steps go between, and what the normal forms need."""
+    """Two buffers that steps go between, what the normal forms need, and room for whoever calls steps by address."""
 
     here: Aligned
     there: Aligned
     forms: FormScratch
+    calls: NDArray[np.int64]  # [OPERATIONS + 2]
 
 
 def new_normalizer_scratch(capacity: int, aligned: bool) -> NormalizerScratch:
@@ -115,8 +118,98 @@ def new_normalizer_scratch(capacity: int, aligned: bool) -> NormalizerScratch:
         Whether alignment is kept.
     """
     return NormalizerScratch(
-        new_aligned(capacity, aligned), new_aligned(capacity, aligned), new_form_scratch(2 * capacity)
-    )
+        new_aligned(capacity, aligned), new_aligned(capacity, aligned), new_form_scratch(2 * capacity),
+        np.zeros(OPERATIONS + 2, np.int64),
+    )  # fmt: skip
+
+
+@kernel
+def _form_step(tables, first, second, third, here, n, scratch, there):
+    return normal_form(tables.forms, first, here, 0, n, scratch.forms, there, 0)
+
+
+@kernel
+def _map_step(tables, first, second, third, here, n, scratch, there):
+    return map_characters(tables.maps, first, here, 0, n, there, 0)
+
+
+@kernel
+def _strip_step(tables, first, second, third, here, n, scratch, there):
+    return strip(first, second, here, 0, n, there, 0)
+
+
+@kernel
+def _prepend_step(tables, first, second, third, here, n, scratch, there):
+    strings, offsets = tables.strings, tables.string_offsets
+    return prepend(strings[offsets[first] : offsets[first + 1]], here, 0, n, there, 0)
+
+
+@kernel
+def _replace_step(tables, first, second, third, here, n, scratch, there):
+    strings, offsets = tables.strings, tables.string_offsets
+    pattern = strings[offsets[first] : offsets[first + 1]]
+    return replace_string(pattern, strings[offsets[second] : offsets[second + 1]], here, 0, n, there, 0)
+
+
+@kernel
+def _replace_runs_step(tables, first, second, third, here, n, scratch, there):
+    strings, offsets = tables.strings, tables.string_offsets
+    return replace_runs(first, second, strings[offsets[third] : offsets[third + 1]], here, 0, n, there, 0)
+
+
+@kernel
+def _spell_bytes_step(tables, first, second, third, here, n, scratch, there):
+    return spell_bytes(here, 0, n, there, 0)
+
+
+@kernel
+def _charsmap_step(tables, first, second, third, here, n, scratch, there):
+    return apply_charsmap(tables.charsmap, tables.clusters, here, 0, n, there, 0)
+
+
+#: What each operation runs, by its number: ``(tables, three arguments, here, n, scratch, there)``, from the first ``n``
+#: bytes of ``here`` to ``there``.
+STEP_KERNELS = (
+    _form_step, _map_step, _strip_step, _prepend_step, _replace_step, _replace_runs_step, _spell_bytes_step,
+    _charsmap_step,
+)  # fmt: skip
+
+
+@kernel
+def run_step(tables, operation, first, second, third, here, n, scratch, there):
+    """One step from the first ``n`` bytes of ``here`` to ``there``.
+
+    Parameters
+    ----------
+    tables : NormalizerTables
+    operation, first, second, third : int64
+        The step.
+    here : Aligned
+    n : int64
+    scratch : NormalizerScratch
+    there : Aligned
+        Written.
+
+    Returns
+    -------
+    int64
+        Bytes written; ``UNCHANGED``, or another negative status when there is no room.
+    """
+    if operation == OP_FORM:
+        return _form_step(tables, first, second, third, here, n, scratch, there)
+    if operation == OP_MAP:
+        return _map_step(tables, first, second, third, here, n, scratch, there)
+    if operation == OP_STRIP:
+        return _strip_step(tables, first, second, third, here, n, scratch, there)
+    if operation == OP_PREPEND:
+        return _prepend_step(tables, first, second, third, here, n, scratch, there)
+    if operation == OP_REPLACE:
+        return _replace_step(tables, first, second, third, here, n, scratch, there)
+    if operation == OP_REPLACE_RUNS:
+        return _replace_runs_step(tables, first, second, third, here, n, scratch, there)
+    if operation == OP_SPELL_BYTES:
+        return _spell_bytes_step(tables, first, second, third, here, n, scratch, there)
+    return _charsmap_step(tables, first, second, third, here, n, scratch, there)
 
 
 @kernel
@@ -148,7 +241,10 @@ def normalize(tables, data, start, stop, scratch, target, at):
     if n < 0:
         return np.int64(STATUS_OUTPUT_FULL)
     for step in range(0, tables.program.size, STEP):
-        end = _run_step(tables, tables.program[step : step + STEP], here, n, scratch.forms, there)
+        end = run_step(
+            tables, np.int64(tables.program[step]), np.int64(tables.program[step + 1]),
+            np.int64(tables.program[step + 2]), np.int64(tables.program[step + 3]), here, n, scratch, there,
+        )  # fmt: skip
         if end == UNCHANGED:
             continue
         if end < 0:
@@ -156,30 +252,6 @@ def normalize(tables, data, start, stop, scratch, target, at):
         n = end
         here, there = there, here
     return copy_aligned(here, 0, n, target, at)
-
-
-@kernel
-def _run_step(tables, step, here, n, scratch, there):
-    """One step from the first ``n`` bytes of ``here`` to ``there``."""
-    operation = step[0]
-    first, second, third = np.int64(step[1]), np.int64(step[2]), np.int64(step[3])
-    if operation == OP_FORM:
-        return normal_form(tables.forms, first, here, 0, n, scratch, there, 0)
-    if operation == OP_MAP:
-        return map_characters(tables.maps, first, here, 0, n, there, 0)
-    if operation == OP_STRIP:
-        return strip(first, second, here, 0, n, there, 0)
-    strings, offsets = tables.strings, tables.string_offsets
-    if operation == OP_PREPEND:
-        return prepend(strings[offsets[first] : offsets[first + 1]], here, 0, n, there, 0)
-    if operation == OP_REPLACE:
-        pattern = strings[offsets[first] : offsets[first + 1]]
-        return replace_string(pattern, strings[offsets[second] : offsets[second + 1]], here, 0, n, there, 0)
-    if operation == OP_REPLACE_RUNS:
-        return replace_runs(first, second, strings[offsets[third] : offsets[third + 1]], here, 0, n, there, 0)
-    if operation == OP_SPELL_BYTES:
-        return spell_bytes(here, 0, n, there, 0)
-    return apply_charsmap(tables.charsmap, tables.clusters, here, 0, n, there, 0)
 
 
 @kernel
