@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vocab_tools.checkpoints.document import Document
+    from vocab_tools.checkpoints.files import Folder
+    from vocab_tools.checkpoints.settings import Settings
 
-__all__ = ["Family", "Native"]
+__all__ = ["DirectFamily", "Family", "Native"]
 
 
 @dataclass(frozen=True)
@@ -42,3 +44,18 @@ class Family:
     ``normalizer``, ``pre_tokenizer``, ``decoder`` and perhaps ``post_processor`` of a tokenizer.json."""
     finish: Callable[[Document, dict[str, Any]], None] | None = None
     """Called when the tokens are added: what needs their ids, such as a template."""
+
+
+@dataclass(frozen=True)
+class DirectFamily:
+    """A tokenizer class that is no pipeline of tokenizers: it gives its description itself."""
+
+    names: tuple[str, ...]
+    """As of :class:`Family`."""
+    files: Mapping[str, str]
+    """As of :class:`Family`."""
+    defaults: Mapping[str, Any]
+    """As of :class:`Family`."""
+    describe: Callable[[Folder, Settings, dict[str, Any]], Any]
+    """Folder, settings, and options (the defaults with ``settings.values`` over them) -> a description that a compiler
+    takes. Name, digest, the policy for special tokens and model inputs without a template are filled in afterwards."""
