@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 from numba_nlp.errors import SourceFormatError
-from vocab_tools.formats.reading import digest_of, parse_json, read_text
+from vocab_tools.formats.reading import digest_of, parse_json, read_source, read_text
 
 __all__ = ["Folder"]
 
@@ -96,6 +97,10 @@ class Folder:
     def add_digest(self, name: str, digest: str) -> None:
         """Note the digest of a file that was read in another way."""
         self._texts.setdefault(name, ("", digest))
+
+    def note(self, name: str) -> None:
+        """Note the digest of a file that another reader reads, by its path."""
+        self.add_digest(name, hashlib.sha256(read_source(self.file(name))).hexdigest())
 
     @property
     def digest(self) -> str:
