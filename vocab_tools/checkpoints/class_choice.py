@@ -73,8 +73,8 @@ def choose_class(folder: Folder, tokenizer_file: str | None) -> str:
             return _backend_or(registered if is_wrong else declared)
     if has_code and own is None and not _is_known(model_type) and model_type not in WRONGLY_DECLARED:
         raise UnsupportedFeatureError(
-            f"{folder.place(_TOKENIZER_CONFIG)}: auto_map: the tokenizer is code of the checkpoint, which is never run; "
-            "save it as a tokenizer.json and load that file"
+            f"{folder.place(_TOKENIZER_CONFIG)}: auto_map: the tokenizer is code of the checkpoint, which is never "
+            "run; save it as a tokenizer.json and load that file"
         )
     if declared is not None:
         return _backend_or(declared)

@@ -13,7 +13,7 @@ from vocab_tools.checkpoints.families import KNOWN_CLASSES, family_of
 from vocab_tools.checkpoints.family import DirectFamily, Family
 from vocab_tools.checkpoints.files import Folder
 from vocab_tools.checkpoints.model_settings import input_settings, setting_flag
-from vocab_tools.checkpoints.native import native_of_document, native_of_files, spm_name
+from vocab_tools.checkpoints.native import native_of_document, native_of_files, spm_name, spm_reader
 from vocab_tools.checkpoints.settings import NAMED_TOKENS, Settings, read_settings, token_of
 from vocab_tools.formats import serde_numbers, tokenizer_json
 from vocab_tools.formats.reading import parse_json
@@ -110,7 +110,9 @@ def describe(folder: Folder, given: Mapping[str, Any], *, name: str | None = Non
             )
         changes["special_policy"] = "plain"
     if setting_flag(source, options, "clean_up_tokenization_spaces"):
-        if document.state["model"]["type"] != "BPE":
+        # old files leave the type out
+        model = document.state["model"]
+        if model.get("type", "BPE" if "merges" in model else "") != "BPE":
             changes["clean_up"] = True
         elif setting_flag(source, options, _FORCES_CLEAN_UP):
             raise UnsupportedFeatureError(f"{source}: {_FORCES_CLEAN_UP} = true is not supported; set it to false")
@@ -144,15 +146,17 @@ def _settings_of(folder: Folder, given: Mapping[str, Any]) -> tuple[str, Family 
     family = None if name == BACKEND else family_of(name)
     if family is None and name != BACKEND:
         raise UnsupportedFeatureError(
-            f"{folder.path}: the tokenizer class {name!r} is not supported; known are {', '.join(sorted(KNOWN_CLASSES))} "
-            f"and {BACKEND}"
+            f"{folder.path}: the tokenizer class {name!r} is not supported; known are "
+            f"{', '.join(sorted(KNOWN_CLASSES))} and {BACKEND}"
         )
     taken = _COMMON if family is None else _COMMON | family.defaults.keys()
     for key, value in given.items():
         if key not in taken and not (key.endswith("_token") and isinstance(value, str | Mapping)):
             raise TypeError(f"{key!r} is no option of {name}; it takes {', '.join(sorted(taken))}")
     options = {
-        key: token_of("the options", key, dict(value)) if key.endswith("_token") and isinstance(value, Mapping) else value
+        key: token_of("the options", key, dict(value))
+        if key.endswith("_token") and isinstance(value, Mapping)
+        else value
         for key, value in given.items()
     }
     return name, family, read_settings(folder, options, file)
@@ -198,10 +202,8 @@ def _backend_parts(folder: Folder, settings: Settings) -> dict[str, Any]:
             f"(tokenizer_class in tokenizer_config.json, or model_type in config.json); there is "
             f"{', '.join(folder.names) or 'no file'}"
         )
-    from vocab_tools.checkpoints.spm_extraction import backend_document
-
     folder.note(name)
-    parts: dict[str, Any] = backend_document(folder.file(name), settings.values, settings)
+    parts: dict[str, Any] = spm_reader().backend_document(folder.file(name), settings.values, settings)
     return parts
 
 

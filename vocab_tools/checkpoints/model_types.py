@@ -141,22 +141,20 @@ CLASS_OF_MODEL_TYPE = {
     model_type: name for name, model_types in _MODEL_TYPES.items() for model_type in model_types.split()
 }
 #: Model types whose checkpoints name a wrong class, so that the registered one is taken.
-WRONGLY_DECLARED = frozenset(
-    """
+_WRONGLY_DECLARED = """
     arctic camembertv2-base chatlm cohere_asr ernie4_5 ernie4_5_moe fuyu h2ovl_chat hyperclovax
     hyperclovax_vision_v2 hyperclovax_vlm internlm2 internlm3 iquestcoder jamba llava llava_next minicpm3 minicpmv
     minimax_m2 modernbert modernbert-decoder molmo molmo2 nemotron nvfp4 opencua openvla paddleocr_vl phi3 phi3_v
     phimoe qwen2 qwen3_5 qwen3_5_moe qwen3_5_moe_text qwen4_exp siglip2 smolvlm step3_vl vipllava
-    """.split()
-)
+"""
+WRONGLY_DECLARED = frozenset(_WRONGLY_DECLARED.split())
 #: Model types that transformers has no configuration for: a class is registered, but not taken where none is declared.
-WITHOUT_CONFIG = frozenset(
-    """
+_WITHOUT_CONFIG = """
     arctic barthez bartpho bert-japanese bertweet byt5 camembertv2-base chatlm code_llama cpm h2ovl_chat herbert
     hyperclovax_vlm internlm2 mbart50 mega minicpmv mluke molmo myt5 nezha nllb nvfp4 opencua openvla phi3_v phobert
     qdqbert realm retribert step3_vl wav2vec2_phoneme
-    """.split()
-)
+"""
+WITHOUT_CONFIG = frozenset(_WITHOUT_CONFIG.split())
 #: Names of checkpoints (patterns, lower case) that are always read by ``TokenizersBackend``.
 FORCED_NAMES = (
     "deepseek-ai/deepseek-r1-distill-llama-*",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import importlib
 import re
 from typing import Any
 
@@ -18,7 +19,7 @@ from vocab_tools.formats.bert_vocab import parse_lines
 from vocab_tools.formats.character_vocab import parse_merges
 from vocab_tools.formats.piece_table import Place, check_ids
 
-__all__ = ["native_of_document", "native_of_files", "spm_name"]
+__all__ = ["native_of_document", "native_of_files", "spm_name", "spm_reader"]
 
 #: Files that take the place of the class's own where there is no tokenizer.json.
 _OTHER_MODELS = re.compile(r"tekken\.json|tokenizer\.model\.*|tiktoken\.model")
@@ -120,6 +121,11 @@ def spm_name(folder: Folder, own: str | None) -> str | None:
     return own if own is not None and own.endswith(".model") and folder.has(own) else None
 
 
+def spm_reader() -> Any:
+    """The module that reads SentencePiece models; imported when a checkpoint has one, since it needs protobuf."""
+    return importlib.import_module("vocab_tools.checkpoints.spm_extraction")
+
+
 def native_of_files(folder: Folder, name: str, family: Family, values: dict[str, Any]) -> Native:
     """What vocabulary files hold.
 
@@ -132,15 +138,15 @@ def native_of_files(folder: Folder, name: str, family: Family, values: dict[str,
     own = family.files.get("vocab_file")
     model = spm_name(folder, own)
     if model is not None:
-        from vocab_tools.checkpoints.spm_extraction import extract
-
         path = folder.file(model)
         folder.note(model)
-        return extract(path, name, family.model, values)
+        made: Native = spm_reader().extract(path, name, family.model, values)
+        return made
     if own is None or own.endswith(".model") or not folder.has(own):
         wanted = " and ".join(file for key, file in family.files.items() if key != "tokenizer_file")
         raise SourceFormatError(
-            f"{folder.path}: {name} needs {wanted}, or a tokenizer.json; there is {', '.join(folder.names) or 'no file'}"
+            f"{folder.path}: {name} needs {wanted}, or a tokenizer.json; "
+            f"there is {', '.join(folder.names) or 'no file'}"
         )
     text = folder.text(own)
     path = folder.file(own)

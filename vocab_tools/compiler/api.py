@@ -238,16 +238,17 @@ def _describe_checkpoint(
 ) -> AnyDescription:
     from vocab_tools.checkpoints.describe import describe
 
-    given = {
-        option: value for option, value in options.items() if value is not None or option not in _NAMED_OPTIONS
-    }
+    given = {option: value for option, value in options.items() if value is not None or option not in _NAMED_OPTIONS}
     for option in _NOT_OF_CHECKPOINTS:
         if option in given:
             raise SourceFormatError(f"{option}= does not apply to {source}, which is a checkpoint")
     given.pop("allow_gaps", None)
     place = {option: given.pop(option) for option in hub.HUB_OPTIONS if option in given}
-    description: AnyDescription = describe(hub.open_folder(source, place), given, name=name)
-    return description if special is None else dataclasses.replace(description, special_policy=special)
+    description: Any = describe(hub.open_folder(source, place), given, name=name)
+    described: AnyDescription = (
+        description if special is None else dataclasses.replace(description, special_policy=special)
+    )
+    return described
 
 
 def from_pairs(

@@ -53,9 +53,7 @@ def _finish(document: Document, options: dict[str, Any]) -> None:
         "type": "TemplateProcessing",
         "single": single,
         "pair": [*single, *second],
-        "special_tokens": {
-            token: {"id": token, "ids": [number], "tokens": [token]} for token, number in (first, last)
-        },
+        "special_tokens": {token: {"id": token, "ids": [number], "tokens": [token]} for token, number in (first, last)},
     }
 
 
