@@ -200,7 +200,7 @@ def _backend_parts(folder: Folder, settings: Settings) -> dict[str, Any]:
         raise SourceFormatError(
             f"{folder.path}: no tokenizer.json, and nothing that says which tokenizer class reads the vocabulary "
             f"(tokenizer_class in tokenizer_config.json, or model_type in config.json); there is "
-            f"{', '.join(folder.names) or 'no file'}"
+            f"{', '.join(folder.names) or 'no file'}. Files of a vocabulary can be compiled by their own paths too"
         )
     folder.note(name)
     parts: dict[str, Any] = spm_reader().backend_document(folder.file(name), settings.values, settings)
