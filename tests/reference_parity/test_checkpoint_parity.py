@@ -58,7 +58,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {
             **bert_files(),
             "config.json": {"model_type": "bert", "tokenizer_class": "ElectraTokenizer"},
-            "special_tokens_map.json": {"mask_token": {**_MASK, "content": "[MASK]", "normalized": False}, "cls_token": "[SEP]"},
+            "special_tokens_map.json": {
+                "mask_token": {**_MASK, "content": "[MASK]", "normalized": False},
+                "cls_token": "[SEP]",
+            },
             "added_tokens.json": {"[NEW]": 40},
         },
         {"additional_special_tokens": ["[NEW]", "[X]"]},

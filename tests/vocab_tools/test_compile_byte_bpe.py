@@ -389,7 +389,9 @@ def test_paths_that_do_not_belong_together(tmp_path):
         vocab_tools.compile(tmp_path / "nothing")
     with pytest.raises(SourceFormatError, match="is a folder; give the folder of a checkpoint by itself"):
         vocab_tools.compile([tmp_path])
-    with pytest.raises(SourceFormatError, match=r"nothing that says which tokenizer class .* there is merges\.txt, vocab"):
+    with pytest.raises(
+        SourceFormatError, match=r"nothing that says which tokenizer class .* there is merges\.txt, vocab"
+    ):
         vocab_tools.compile(tmp_path)
     write_json(tmp_path / "tokenizer.json", tokenizer_file())
     assert vocab_tools.compile(tmp_path).size == 256

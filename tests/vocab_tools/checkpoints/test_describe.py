@@ -93,7 +93,11 @@ REFUSED: list[tuple[dict[str, Any], type[NumbaNlpError], str]] = [
         r"the file 'merges\.txt' is missing",
     ),
     ({"config.json": {"model_type": "gpt2"}}, SourceFormatError, "GPT2Tokenizer needs vocab.json and merges.txt"),
-    ({"tekken.json": "{}", "config.json": {"model_type": "mistral"}}, UnsupportedFeatureError, "would read tekken.json"),
+    (
+        {"tekken.json": "{}", "config.json": {"model_type": "mistral"}},
+        UnsupportedFeatureError,
+        "would read tekken.json",
+    ),
     ({}, SourceFormatError, "no tokenizer.json, and nothing that says .* there is no file"),
     ({"tokenizer.json": "{}"}, SourceFormatError, r"tokenizer\.json: it holds no model"),
     (
