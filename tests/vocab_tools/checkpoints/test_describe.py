@@ -118,11 +118,11 @@ def test_refused_by_name(tmp_path: Path, files: dict[str, Any], error: type[Exce
 
 def test_a_keyword_that_nobody_takes(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "folder", _BERT)
-    with pytest.raises(TypeError, match="'lower' is no option of BertTokenizer; it takes .*do_lower_case"):
+    with pytest.raises(TypeError, match=r"'lower' is no option of BertTokenizer; it takes .*do_lower_case"):
         nlp.load_tokenizer(folder, lower=True)
     with pytest.raises(TypeError, match="'src_lang' is no option of BertTokenizer"):
         nlp.load_tokenizer(folder, src_lang="en")
-    with pytest.raises(SourceFormatError, match="family= does not apply to .*, which is a checkpoint"):
+    with pytest.raises(SourceFormatError, match=r"family= does not apply to .*, which is a checkpoint"):
         nlp.load_tokenizer(folder, family="gpt2")
 
 
