@@ -10,21 +10,32 @@ __all__ = ["KNOWN_CLASSES", "family_of"]
 
 #: Name of a class, without "Fast" -> module with its ``FAMILIES``.
 KNOWN_CLASSES = {
+    "AlbertTokenizer": "albert",
     "BartTokenizer": "byte_level",
+    "BarthezTokenizer": "barthez",
     "BertTokenizer": "bert",
     "CLIPTokenizer": "end_of_word",
+    "CamembertTokenizer": "camembert",
     "DistilBertTokenizer": "bert",
     "ElectraTokenizer": "bert",
     "GPT2Tokenizer": "byte_level",
     "LEDTokenizer": "byte_level",
     "LayoutLMTokenizer": "bert",
+    "LlamaTokenizer": "llama",
     "LongformerTokenizer": "byte_level",
     "LxmertTokenizer": "bert",
+    "MBart50Tokenizer": "mbart",
+    "MBartTokenizer": "mbart",
     "MobileBertTokenizer": "bert",
     "MvpTokenizer": "byte_level",
+    "NllbTokenizer": "nllb",
     "OpenAIGPTTokenizer": "end_of_word",
+    "PegasusTokenizer": "pegasus",
     "RobertaTokenizer": "byte_level",
     "SqueezeBertTokenizer": "bert",
+    "T5Tokenizer": "t5",
+    "XLMRobertaTokenizer": "xlm_roberta",
+    "XLNetTokenizer": "xlnet",
 }
 
 
