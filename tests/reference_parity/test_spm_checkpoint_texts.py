@@ -103,6 +103,28 @@ def test_added_tokens_with_options(tmp_path: Path) -> None:
     check(tokenizer_of(case, folder), case.reference(folder), [*extra, *texts(5)])
 
 
+@pytest.mark.parametrize("name", ["T5Tokenizer", "XLNetTokenizer", "MBart50Tokenizer", "CamembertTokenizer"])
+def test_model_inputs(name: str, tmp_path: Path) -> None:
+    """Templates of pairs, the side of padding, and clean-up of decoded text, which the settings ask for."""
+    model = {"T5Tokenizer": "unigram_t5", "XLNetTokenizer": "unigram_xlnet"}.get(name, "unigram")
+    settings = {"clean_up_tokenization_spaces": True, "model_max_length": 24}
+    case = Case(name, model, SPIECE if "_" in model else MODEL, {}, {"tokenizer_config": settings})
+    folder = case.write(tmp_path / "folder")
+    ours, reference = tokenizer_of(case, folder), case.reference(folder)
+    first, second = EURO[2:], EURO[:1:-1]
+    for pairs in (None, second):
+        for truncation in (False, True):
+            options = {"padding": True, "truncation": truncation, "return_token_type_ids": True}
+            wanted = reference(first, pairs, **options)
+            made = ours(first, pairs, **options)
+            for key in ("input_ids", "attention_mask", "token_type_ids"):
+                assert made[key].tolist() == wanted[key], key
+    for text in ("Do n't , it 's ' so ' .", "they 've , we 're ? I 'm !", *texts(3, 40)):
+        ids = reference(text)["input_ids"]
+        for skip in (False, True):
+            assert ours.decode(ids, skip_special_tokens=skip) == reference.decode(ids, skip_special_tokens=skip)
+
+
 @pytest.mark.parametrize(
     ("name", "source", "file", "given"),
     [

@@ -39,6 +39,8 @@ _COMMON = frozenset(
         "truncation_side",
     )
 )
+#: Keyword arguments of ``TokenizersBackend``; of use where a SentencePiece model stands by itself.
+_OF_BACKEND = frozenset(("legacy",))
 _FORCES_CLEAN_UP = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 
 
@@ -149,7 +151,7 @@ def _settings_of(folder: Folder, given: Mapping[str, Any]) -> tuple[str, Family 
             f"{folder.path}: the tokenizer class {name!r} is not supported; known are "
             f"{', '.join(sorted(KNOWN_CLASSES))} and {BACKEND}"
         )
-    taken = _COMMON if family is None else _COMMON | family.defaults.keys()
+    taken = _COMMON | (_OF_BACKEND if family is None else family.defaults.keys())
     for key, value in given.items():
         if key not in taken and not (key.endswith("_token") and isinstance(value, str | Mapping)):
             raise TypeError(f"{key!r} is no option of {name}; it takes {', '.join(sorted(taken))}")
