@@ -105,6 +105,8 @@ def test_barthez_is_what_its_own_file_says(source: str, tmp_path: Path) -> None:
         ("PegasusTokenizer", "unigram", SPIECE, {}, SourceFormatError, "'<unk>' must be a piece with the score 0"),
         ("CamembertTokenizer", "bpe", MODEL, {}, UnsupportedFeatureError, "takes a Unigram vocabulary"),
         ("T5Tokenizer", "unigram_sentinels", SPIECE, {}, SourceFormatError, "extra_ids=100, but .* 1 of the sentinels"),
+        ("T5Tokenizer", "unigram_t5", SPIECE, {"extra_ids": "9"}, SourceFormatError, "extra_ids must be an integer"),
+        ("MBartTokenizer", "unigram", MODEL, {"src_lang": ["a"]}, SourceFormatError, "src_lang must be a text"),
         ("XLNetTokenizer", "unigram_xlnet", SPIECE, {"sep_token": None}, SourceFormatError, "sep_token .*set to null"),
         (
             "XLNetTokenizer",

@@ -103,6 +103,22 @@ def test_added_tokens_with_options(tmp_path: Path) -> None:
     check(tokenizer_of(case, folder), case.reference(folder), [*extra, *texts(5)])
 
 
+@pytest.mark.parametrize("source", ["sentencepiece.bpe.model", "tokenizer.json"])
+def test_barthez(source: str, tmp_path: Path) -> None:
+    """Transformers 5 cannot load this vocabulary with the class of BARThez; its tokenizer.json says what is right."""
+    from tokenizers import Tokenizer
+
+    own = Tokenizer.from_file(str(shared("vocab/barthez/tokenizer.json")))
+    case = Case("BarthezTokenizer", None, source, {}, {})
+    folder = case.write(tmp_path / "folder")
+    (folder / source).symlink_to(shared(f"vocab/barthez/{source}"))
+    ours = tokenizer_of(case, folder)
+    for text in [*texts(13), *shared("text/udhr/fra.txt").read_text(encoding="utf-8").splitlines()]:
+        wanted = own.encode(text)
+        assert ours.encode(text, add_special_tokens=True).tolist() == wanted.ids, repr(text)
+        assert ours.decode(wanted.ids) == own.decode(wanted.ids, skip_special_tokens=False), repr(text)
+
+
 @pytest.mark.parametrize("name", ["T5Tokenizer", "XLNetTokenizer", "MBart50Tokenizer", "CamembertTokenizer"])
 def test_model_inputs(name: str, tmp_path: Path) -> None:
     """Templates of pairs, the side of padding, and clean-up of decoded text, which the settings ask for."""

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from numba_nlp.errors import SourceFormatError
+from vocab_tools.checkpoints.options import text_of
 
 if TYPE_CHECKING:
     from vocab_tools.checkpoints.document import Document
@@ -34,11 +35,9 @@ def language_of(document: Document, options: dict[str, Any], default: str, known
         The code is neither an added token nor one of ``known`` with an id. The reference would put the unknown token
         there, or a piece of text that happens to be written so.
     """
-    source = options["src_lang"] if options["src_lang"] is not None else default
-    if options["target"]:
-        option, code = ("tgt_lang", options["tgt_lang"]) if options["tgt_lang"] is not None else ("src_lang", source)
-    else:
-        option, code = "src_lang", source
+    source, target = text_of(options, "src_lang", default), text_of(options, "tgt_lang", None)
+    option, code = ("tgt_lang", target) if options["target"] and target is not None else ("src_lang", source)
+    assert code is not None, "there is a default"
     number = document.token_id(code)
     added = {token["content"] for token in document.state["added_tokens"]}
     if number is not None and (code in added or code in known):

@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from numba_nlp.errors import SourceFormatError
 from vocab_tools.checkpoints.family import Native
 from vocab_tools.checkpoints.languages import MBART50_LANGUAGES, MBART_LANGUAGES
 from vocab_tools.checkpoints.lone_model import backend_document
+from vocab_tools.checkpoints.options import number_of
 from vocab_tools.checkpoints.spm_file import ScoredVocab, read_spm
 
 __all__ = ["backend_document", "extract", "generate_merges"]
@@ -135,20 +135,13 @@ def _pegasus(vocab: Any, values: Mapping[str, Any]) -> ScoredVocab:
         listed.append((mask, 0.0))
     if mask_of_sentences not in ("None", mask):
         listed.append((mask_of_sentences, 0.0))
-    listed += [(f"<unk_{number}>", -100.0) for number in range(2, _number(values, "offset", 103))]
+    listed += [(f"<unk_{number}>", -100.0) for number in range(2, number_of(values, "offset", 103))]
     return listed + list(vocab)[2:]
 
 
 def _t5(vocab: Any, values: Mapping[str, Any]) -> ScoredVocab:
-    count = _number(values, "extra_ids", 100)
+    count = number_of(values, "extra_ids", 100)
     return list(vocab) + [(f"<extra_id_{number}>", 0.0) for number in range(count - 1, -1, -1)]
-
-
-def _number(values: Mapping[str, Any], key: str, default: int) -> int:
-    value = values.get(key, default)
-    if type(value) is not int:
-        raise SourceFormatError(f"{key} must be an integer, got {value!r}")
-    return value
 
 
 #: Classes whose ids are not those of the file.

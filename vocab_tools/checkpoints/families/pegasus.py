@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from numba_nlp.errors import SourceFormatError
 from vocab_tools.checkpoints.families.parts import SPIECE_FILES, scored
 from vocab_tools.checkpoints.family import Family, Native
+from vocab_tools.checkpoints.options import number_of
 from vocab_tools.checkpoints.stage_json import metaspace, precompiled, regex, sequence, unigram
 from vocab_tools.checkpoints.templates import named_token, template
 
@@ -22,7 +23,7 @@ def _build(options: dict[str, Any], native: Native) -> dict[str, Any]:
     given, sentences = options["additional_special_tokens"], options["mask_token_sent"]
     # tokens with options of their own are equal to no text, in the reference too
     named = sentences is not None and sentences not in (given or ())
-    unused = [f"<unk_{number}>" for number in range(2, options["offset"])]
+    unused = [f"<unk_{number}>" for number in range(2, number_of(options, "offset", 103))]
     options["additional_special_tokens"] = [sentences, *unused] if named else unused
     vocab = scored(native, _NAME)
     unknown = (str(options["unk_token"]), 0.0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from numba_nlp.errors import SourceFormatError
 from vocab_tools.checkpoints.families.parts import SPIECE_FILES, scored
 from vocab_tools.checkpoints.family import Family, Native
+from vocab_tools.checkpoints.options import number_of
 from vocab_tools.checkpoints.stage_json import metaspace, precompiled, unigram, word_metaspace
 from vocab_tools.checkpoints.templates import named_token, template
 
@@ -19,7 +20,7 @@ _NAME = "T5Tokenizer"
 
 
 def _build(options: dict[str, Any], native: Native) -> dict[str, Any]:
-    count, given = options["extra_ids"], options["additional_special_tokens"]
+    count, given = number_of(options, "extra_ids", 100), options["additional_special_tokens"]
     sentinels = [f"<extra_id_{number}>" for number in range(count)]
     if given is None:
         options["additional_special_tokens"] = sentinels

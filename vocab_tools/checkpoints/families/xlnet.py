@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from vocab_tools.checkpoints.families.parts import SPIECE_FILES, accents_and_case, mask_with, scored
 from vocab_tools.checkpoints.family import Family, Native
+from vocab_tools.checkpoints.options import number_of
 from vocab_tools.checkpoints.stage_json import metaspace, unigram, word_metaspace
 from vocab_tools.checkpoints.templates import named_token, template
 
@@ -22,7 +23,7 @@ def _build(options: dict[str, Any], native: Native) -> dict[str, Any]:
         options["additional_special_tokens"] = ["<eop>", "<eod>"]
     options["mask_token"] = mask_with(options["mask_token"])
     return {
-        "model": unigram(scored(native, _NAME), options["unk_id"]),
+        "model": unigram(scored(native, _NAME), number_of(options, "unk_id", 0)),
         # keep_accents is taken and does nothing, as in the reference
         "normalizer": accents_and_case(accents=False, lower=options["do_lower_case"], charsmap=native.charsmap),
         "pre_tokenizer": word_metaspace(),
