@@ -24,7 +24,8 @@ def load_tokenizer(
     Parameters
     ----------
     source : path-like or iterable of path-like
-        A compiled ``.safetensors`` file (milliseconds, memory-mapped), or what :func:`vocab_tools.compile` takes.
+        A compiled ``.safetensors`` file (milliseconds, memory-mapped), or what :func:`vocab_tools.compile` takes: files
+        of a vocabulary, the folder of a checkpoint, or its name on the Hugging Face hub.
         A compiled file stays mapped: put a new version in its place by renaming, as ``Vocabulary.save`` does, never
         by writing into it.
     *further
@@ -32,7 +33,7 @@ def load_tokenizer(
     verify : bool, default True
         Check the digest of a compiled file.
     **options
-        Passed to :func:`vocab_tools.compile` for sources.
+        Passed to :func:`vocab_tools.compile` for sources; for checkpoints also what their tokenizer class takes.
 
     Returns
     -------
@@ -43,7 +44,7 @@ def load_tokenizer(
     VocabularyFormatError, SourceFormatError, UnsupportedFeatureError
         The file is damaged, breaks its format, or asks for what cannot be reproduced exactly.
     OSError
-        A compiled file cannot be read.
+        A compiled file cannot be read, or a checkpoint be found (FileNotFoundError).
 
     Examples
     --------

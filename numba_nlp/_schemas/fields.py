@@ -164,6 +164,8 @@ def check_structure(file: str, schema: Schema, arrays: Arrays, metadata: Mapping
     if unknown:
         fail(file, f"array `{unknown[0]}` does not belong to algorithm {metadata['algorithm']!r}")
 
+    if type(metadata.get("clean_up", False)) is not bool:
+        fail(file, f"metadata `clean_up` is {_brief(metadata['clean_up'])}, expected true or false")
     sizes = {name: size(arrays) for name, size in schema.sizes.items()}
     for name, (least, most) in schema.limits.items():
         if not least <= sizes[name] <= most:

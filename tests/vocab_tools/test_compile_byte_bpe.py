@@ -392,8 +392,11 @@ def test_paths_that_do_not_belong_together(tmp_path):
             vocab_tools.compile(paths)
     with pytest.raises(FileNotFoundError, match=r"nothing: does not exist; give the path of a tokenizer\.json"):
         vocab_tools.compile(tmp_path / "nothing")
-    with pytest.raises(SourceFormatError, match=r"a folder is not supported by this version; give \['.*vocab\.json', "):
+    with pytest.raises(SourceFormatError, match="is a folder; give the folder of a checkpoint by itself"):
+        vocab_tools.compile([tmp_path])
+    with pytest.raises(
+        SourceFormatError, match=r"nothing that says which tokenizer class .* there is merges\.txt, vocab"
+    ):
         vocab_tools.compile(tmp_path)
     write_json(tmp_path / "tokenizer.json", tokenizer_file())
-    with pytest.raises(SourceFormatError, match=r"a folder is not supported by this version; give .*tokenizer\.json"):
-        vocab_tools.compile(tmp_path)
+    assert vocab_tools.compile(tmp_path).size == 256

@@ -108,6 +108,7 @@ def build_arrays(description: StagedDescription) -> tuple[dict[str, NDArray[Any]
         "normalizer_unicode_version": normalization_tables().metadata["unicode_version_forms"],
         "cut_regexes": list(cutting.regexes),
         "special_policy": description.special_policy,
+        **({"clean_up": True} if description.clean_up else {}),
         **({} if description.inputs is None else description.inputs.metadata()),
     }
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, metadata

@@ -67,7 +67,7 @@ def detect(source: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Sourc
     FileNotFoundError
         A path does not exist.
     SourceFormatError
-        A path is a folder, or the paths do not belong together.
+        A path in a list is a folder, or the paths do not belong together.
     TypeError
         What is given is no path.
     UnsupportedFeatureError
@@ -82,7 +82,9 @@ def detect(source: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Sourc
         if not path.exists():
             raise FileNotFoundError(f"{path}: does not exist; give the path of {SUPPORTED}")
         if not path.is_file():
-            raise SourceFormatError(_no_file(path))
+            raise SourceFormatError(
+                f"{path}: is a folder; give the folder of a checkpoint by itself, not in a list, or the files in it"
+            )
     if len(paths) == 1:
         return _detect_one(paths[0])
     if len(paths) == 2:
@@ -156,16 +158,3 @@ def _is_codes(head: bytes, name: str) -> bool:
 def _head(path: Path) -> bytes:
     with path.open("rb") as stream:
         return stream.read(_HEAD_BYTES)
-
-
-def _no_file(path: Path) -> str:
-    inside = {child.name for child in path.iterdir()}
-    if "tokenizer.json" in inside:
-        advice = str(path / "tokenizer.json")
-    elif {"vocab.json", "merges.txt"} <= inside:
-        advice = f"[{str(path / 'vocab.json')!r}, {str(path / 'merges.txt')!r}]"
-    elif "vocab.txt" in inside:
-        advice = str(path / "vocab.txt")
-    else:
-        advice = SUPPORTED
-    return f"{path}: a folder is not supported by this version; give {advice}"

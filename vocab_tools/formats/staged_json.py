@@ -84,6 +84,9 @@ class StagedDescription:
         Ids that make up one encoded text when special tokens are asked for, ``TEXT_PLACE`` for the text itself.
     inputs : InputSettings or None
         What the source says about model inputs.
+    clean_up : bool
+        Decoded text loses the spaces before punctuation and English endings (transformers'
+        ``clean_up_tokenization_spaces``).
     """
 
     name: str
@@ -107,6 +110,7 @@ class StagedDescription:
     special_policy: str = "match"
     template_single: tuple[int, ...] = ()
     inputs: InputSettings | None = None
+    clean_up: bool = False
 
 
 def is_unigram(model: Stage) -> bool:
