@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from numba_nlp._encoders.rows import Segments
 from numba_nlp._fastcall import Watched
 from numba_nlp.errors import SpecialTokenError
+from numba_nlp.kernels.segment.language_codes import split_codes
 from numba_nlp.kernels.segment.special import SpecialMatcher, build_special_matcher, find_specials, split_rows
 from numba_nlp.kernels.segment.special_matcher import FLAG_NORMALIZED
 from numba_nlp.vocabulary import Vocabulary
@@ -26,6 +27,8 @@ _MATCHERS_KEPT = 8
 _NO_TEMPLATE = np.zeros(0, np.int32)
 # read-only like the template of a vocabulary: kernels are compiled for one kind of array
 _NO_TEMPLATE.flags.writeable = False
+#: How codes of languages begin.
+_OPENING = b">>"
 _NOTHING_WATCHED = Watched(np.zeros(0, np.uint8), np.zeros(0, np.uint8), np.zeros(1, np.int64))
 
 
@@ -82,23 +85,36 @@ class SpecialTokens:
 
             regexes = vocabulary.metadata["normalizer_regexes"]
             self._forms = normalized_contents(vocabulary.arrays, regexes, self._normalized_contents())
-        first = np.flatnonzero(self.first_bytes()).astype(np.uint8)
-        self._watched = Watched(first, self._bytes, self._offsets)
+        #: Codes of languages at the beginning of texts, and the id of unknown ones; None where there are none.
+        self._codes: tuple[NDArray[np.uint32], int] | None = None
+        if vocabulary.metadata.get("language_codes", False):
+            self._codes = vocabulary["code_units"], int(vocabulary.metadata["unknown_token_id"])
+        self._watched = self._watch([content.encode() for content in self.contents])
+        self._watched_in_plain = self._watch([])
         self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
 
-    def first_bytes(self) -> NDArray[np.uint8]:
-        """One for each byte that some token starts with: uint8[256]."""
+    def first_bytes(self, policy: str | frozenset[str]) -> NDArray[np.uint8]:
+        """One for each byte that leaves a text to the general way, as a token may start with it: uint8[256]."""
         first = np.zeros(256, np.uint8)
-        first[[content.encode()[0] for content in self.contents]] = 1
-        first[[form[0] for form in self._forms]] = 1
+        first[self.watched(policy).first_bytes] = 1
         return first
+
+    def _watch(self, contents: list[bytes]) -> Watched:
+        """What leaves texts to the general way: some of the tokens, and what codes begin with."""
+        if self._codes is not None:
+            contents = [*contents, _OPENING]
+        if not contents:
+            return _NOTHING_WATCHED
+        first = np.array(sorted({content[0] for content in (*contents, *self._forms)}), np.uint8)
+        offsets = np.cumsum([0, *map(len, contents)], dtype=np.int64)
+        return Watched(first, np.frombuffer(b"".join(contents), np.uint8), offsets)
 
     def _normalized_contents(self) -> list[str]:
         return [content for content, there in zip(self.contents, self._in_normalized, strict=True) if there]
 
     def watched(self, policy: str | frozenset[str]) -> Watched:
-        """The tokens that a text may hold, all of them; none when the policy is ``"plain"``."""
-        return _NOTHING_WATCHED if policy == "plain" else self._watched
+        """What a text may hold that leaves it to the general way; no tokens when the policy is ``"plain"``."""
+        return self._watched_in_plain if policy == "plain" else self._watched
 
     def check_policy(self, special: Any) -> str | frozenset[str]:
         """Refuse what is no policy.
@@ -147,6 +163,31 @@ class SpecialTokens:
         return found
 
     def segments(
+        self,
+        special: str | frozenset[str],
+        add_special_tokens: bool,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        valid: NDArray[np.bool_] | None = None,
+    ) -> Segments | None:
+        """Cut rows as the policy says, and codes of languages off their texts; arguments of :meth:`split`."""
+        found = self.split(special, add_special_tokens, data, starts, ends, valid)
+        if self._codes is None or not starts.size:
+            return found
+        if found is None:
+            no_ids = np.full(starts.size, -1, np.int32)
+            found = Segments(starts, ends, no_ids, np.arange(starts.size + 1))
+        room = 2 * found.starts.size
+        parts = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int32)
+        first_of_row = np.empty(starts.size + 1, np.int64)
+        n = int(split_codes(*self._codes, data, *found[:4], *parts, first_of_row))
+        kept = parts[0][:n], parts[1][:n], parts[2][:n]
+        for array in (*kept, first_of_row):
+            array.flags.writeable = False
+        return Segments(*kept, first_of_row, found.second)
+
+    def split(
         self,
         special: str | frozenset[str],
         add_special_tokens: bool,

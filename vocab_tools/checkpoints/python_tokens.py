@@ -1,0 +1,271 @@
+"""Special and added tokens of the tokenizer classes that transformers still writes in Python (Marian, M2M100, CTRL).
+
+They differ from those of the tokenizers library: special tokens are looked for in one search with all others, a special
+token that the vocabulary lacks gets the next free id, and options of a token count only where the settings list it by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
+from vocab_tools.checkpoints.files import Folder
+from vocab_tools.checkpoints.settings import NAMED_TOKENS, AddedTokenOptions, Settings
+from vocab_tools.formats import sentencepiece_model
+from vocab_tools.formats.description import MAX_IDS, AddedToken
+from vocab_tools.formats.model_inputs import InputSettings
+from vocab_tools.formats.sentencepiece_model import SentencePieceModel
+from vocab_tools.formats.stages.post_processors import Template
+
+__all__ = [
+    "PythonTokens",
+    "check_sampling",
+    "input_settings",
+    "is_set",
+    "python_tokens",
+    "read_model",
+    "read_vocabulary",
+    "with_added",
+]
+
+
+@dataclass(frozen=True)
+class PythonTokens:
+    """What a tokenizer class in Python holds of its special and added tokens.
+
+    Attributes
+    ----------
+    ids : dict of str to int
+        Ids of added tokens, which come before those of the vocabulary.
+    contents : dict of int to AddedTokenOptions
+        Added tokens by id.
+    named : dict of str to str
+        Special tokens by the name of the argument, those that are set.
+    special : tuple of str
+        All special tokens.
+    """
+
+    ids: dict[str, int]
+    contents: dict[int, AddedTokenOptions]
+    named: dict[str, str]
+    special: tuple[str, ...]
+
+    def added_tokens(self, place: str) -> tuple[AddedToken, ...]:
+        """The tokens that are looked for in texts.
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            A token with an option whose effect is not reproduced, or one that stands within another.
+        """
+        contents = sorted({token.content for token in self.contents.values() if token.content})
+        by_content = {token.content: token for token in self.contents.values()}
+        for content in contents:
+            for option in ("lstrip", "rstrip", "single_word"):
+                if getattr(by_content[content], option):
+                    raise UnsupportedFeatureError(
+                        f"{place}: the added token {content!r} has {option}, which is not supported for this tokenizer "
+                        "class; set it to false"
+                    )
+        for inner in contents:
+            for outer in contents:
+                # transformers may then find the outer one where it is not
+                if inner != outer and outer.find(inner, 1) not in (-1, len(outer) - len(inner)):
+                    raise UnsupportedFeatureError(
+                        f"{place}: the added token {inner!r} stands within the added token {outer!r}, which is not "
+                        "supported for this tokenizer class; take one of the two out"
+                    )
+        special = set(self.special)
+        return tuple(
+            AddedToken(content, self.ids[content], special=content in special or by_content[content].special)
+            for content in contents
+        )
+
+    def id_of(self, name: str, vocabulary: Mapping[str, int], unknown: int) -> int | None:
+        """Id of a named special token, None where none is set."""
+        token = self.named.get(name)
+        return None if token is None else self.ids.get(token, vocabulary.get(token, unknown))
+
+
+def python_tokens(
+    place: str,
+    settings: Settings,
+    defaults: Mapping[str, str],
+    vocabulary: Callable[[Mapping[int, AddedTokenOptions]], Mapping[str, int]],
+) -> PythonTokens:
+    """Added tokens as the class has them when it is made.
+
+    Parameters
+    ----------
+    place : str
+        The folder, for errors.
+    settings : Settings
+    defaults : Mapping of str to str
+        Special tokens of the class by the name of their argument.
+    vocabulary : callable
+        Added tokens so far -> all tokens with their ids, added ones included; behind as many of them further ones come.
+
+    Raises
+    ------
+    SourceFormatError
+        Special tokens that are none.
+    """
+    values = settings.values
+    named: dict[str, str] = {}
+    for name in NAMED_TOKENS:
+        value = values.get(name, defaults.get(name))
+        if value is not None:
+            named[name] = _content(place, name, value)
+    specific = values.get("model_specific_special_tokens") or {}
+    if not isinstance(specific, dict):
+        raise SourceFormatError(f"{place}: model_specific_special_tokens must be an object, got {specific!r:.80}")
+    named.update({name: _content(place, name, value) for name, value in specific.items()})
+    key = "extra_special_tokens" if "extra_special_tokens" in values else "additional_special_tokens"
+    extra = values.get(key) or []
+    if not isinstance(extra, list | tuple):
+        raise SourceFormatError(f"{place}: {key} must be an array of tokens, got {extra!r:.80}")
+    special = tuple(dict.fromkeys([*named.values(), *(_content(place, key, token) for token in extra)]))
+
+    contents = dict(settings.added_tokens)
+    ids = {token.content: number for number, token in contents.items()}
+    missing = [token for token in special if token not in ids]
+    known = dict(vocabulary(contents))
+    following = len(known)
+    for token in missing:
+        if not token or token in ids:
+            continue
+        number = known.get(token)
+        if number is None:
+            number = following
+            following += 1
+            known[token] = number
+        contents[number] = AddedTokenOptions(token, normalized=False, special=True)
+        ids[token] = number
+    return PythonTokens(ids, contents, named, special)
+
+
+def with_added(vocabulary: Mapping[str, int], added: Mapping[int, AddedTokenOptions]) -> dict[str, int]:
+    """A vocabulary with added tokens over it, in the order of their ids."""
+    return {**vocabulary, **{added[number].content: number for number in sorted(added)}}
+
+
+def input_settings(
+    place: str,
+    settings: Settings,
+    single: Template,
+    pair: Template,
+    pad_id: int | None,
+    *,
+    max_length: int | None = None,
+    names: tuple[str, ...] = ("input_ids", "attention_mask"),
+) -> InputSettings:
+    """Model inputs as the settings of the class say.
+
+    Parameters
+    ----------
+    place : str
+    settings : Settings
+    single, pair : Template
+    pad_id : int or None
+    max_length : int or None
+        Most ids of an input where the settings do not say.
+    names : tuple of str
+        What the class returns where the settings do not say.
+
+    Raises
+    ------
+    SourceFormatError
+        A setting of another form.
+    """
+    values = settings.values
+    sides = {}
+    for name in ("padding_side", "truncation_side"):
+        sides[name] = values.get(name, "right")
+        if sides[name] not in ("right", "left"):
+            raise SourceFormatError(f"{place}: {name} must be 'right' or 'left', got {sides[name]!r:.80}")
+    longest = values.get("model_max_length", max_length)
+    if longest is not None and (isinstance(longest, bool) or not isinstance(longest, int | float) or longest < 1):
+        raise SourceFormatError(f"{place}: model_max_length must be a number of ids, got {longest!r:.80}")
+    returned = values.get("model_input_names", list(names))
+    if not isinstance(returned, list) or not all(isinstance(name, str) for name in returned):
+        raise SourceFormatError(f"{place}: model_input_names must be an array of names, got {returned!r:.80}")
+    return InputSettings(
+        single,
+        pair,
+        pad_id,
+        model_max_length=None if longest is None or longest >= 1 << 31 else int(longest),
+        model_input_names=tuple(returned),
+        **sides,
+    )
+
+
+def read_vocabulary(folder: Folder, name: str) -> dict[str, int]:
+    """The tokens of a ``vocab.json`` and their ids.
+
+    Raises
+    ------
+    SourceFormatError
+        It is missing, no object of tokens and ids, or two tokens have one id.
+    """
+    folder.file(name)
+    place, found = folder.place(name), folder.json_object(name)
+    if not found:
+        raise SourceFormatError(f"{place}: expected an object of tokens and ids")
+    seen: dict[int, str] = {}
+    for token, number in found.items():
+        if type(number) is not int or not 0 <= number < MAX_IDS:
+            raise SourceFormatError(f"{place}: {token!r:.80}: expected an id below {MAX_IDS}, got {number!r:.80}")
+        if number in seen:
+            raise SourceFormatError(f"{place}: {token!r:.80} has the id {number}, which {seen[number]!r:.80} has too")
+        seen[number] = token
+    return found
+
+
+def read_model(folder: Folder, name: str) -> SentencePieceModel:
+    """A SentencePiece model of the folder.
+
+    Raises
+    ------
+    SourceFormatError, UnsupportedFeatureError
+        As :func:`vocab_tools.formats.sentencepiece_model.read`.
+    """
+    model = sentencepiece_model.read(folder.file(name))
+    folder.add_digest(name, model.source_digest)
+    return model
+
+
+def check_sampling(place: str, options: Any) -> None:
+    """Refuse options of SentencePiece's processor.
+
+    Raises
+    ------
+    UnsupportedFeatureError
+        There are some.
+    """
+    if options:
+        raise UnsupportedFeatureError(
+            f"{place}: sp_model_kwargs = {options!r:.80}: sampling is not part of a tokenizer here; leave it out, and "
+            "use Tokenizer.sample of the .model or .spm file"
+        )
+
+
+def is_set(place: str, values: Mapping[str, Any], name: str) -> bool:
+    """A setting that is true or false; false where it is missing.
+
+    Raises
+    ------
+    SourceFormatError
+        It is neither.
+    """
+    value = values.get(name, False)
+    if type(value) is not bool:
+        raise SourceFormatError(f"{place}: {name} must be true or false, got {value!r:.80}")
+    return value
+
+
+def _content(place: str, name: str, value: object) -> str:
+    if not isinstance(value, str | AddedTokenOptions):
+        raise SourceFormatError(f"{place}: {name} must be a token, got {value!r:.80}")
+    return str(value)
