@@ -25,7 +25,7 @@ class Renumbering:
     Parameters
     ----------
     vocabulary : Vocabulary
-        With ``final_ids``.
+        With ``piece_ids``.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Renumbering:
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        final = vocabulary["final_ids"]
+        final = vocabulary["piece_ids"]
         self.n_pieces = int(final.size)
         self.table = frozen(np.concatenate((final, np.arange(vocabulary.size, dtype=np.int32))))
         self._unknown = int(np.flatnonzero(vocabulary["piece_kinds"] == _UNKNOWN)[0])

@@ -69,7 +69,7 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
         pattern: str = metadata["pattern"]
         options = np.array([_MODELS[self._algorithm], pattern == "whole", self.ids_per_byte], np.int64)
         replayed = _for_replay(self._unigram, vocabulary["piece_kinds"])
-        if "final_ids" in vocabulary:
+        if "piece_ids" in vocabulary:
             # given ids stand among the numbers of pieces (numba_nlp.kernels.segment.renumber)
             scores = np.concatenate((replayed.piece_scores, np.zeros(vocabulary.size, np.float32)))
             replayed = replayed._replace(piece_scores=scores)
@@ -124,7 +124,7 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
         return unigram_sampling.score(tables, normalized, ids, token_ends)
 
     def _for_segmentations(self) -> tuple[UnigramTables, UnigramTables]:
-        if "final_ids" in self._vocabulary:
+        if "piece_ids" in self._vocabulary:
             raise UnsupportedFeatureError(
                 "n-best lists, sampling and scores are those of a SentencePiece model, but here another file gives the "
                 "ids of its pieces; load the .spm or .model file by itself"

@@ -38,7 +38,7 @@ class SentencePieceRowEncoder(CachedEncoder):
 
     def __init__(self, vocabulary: Vocabulary, tables: Any, special_first: NDArray[np.uint8]) -> None:
         self._vocabulary = vocabulary
-        self._renumbering = Renumbering(vocabulary) if "final_ids" in vocabulary else None
+        self._renumbering = Renumbering(vocabulary) if "piece_ids" in vocabulary else None
         if self._renumbering is not None:
             self.id_table, self.left_alone = self._renumbering.table, self._renumbering.left_alone
         super().__init__(tables, vocabulary.metadata["pattern"], special_first)

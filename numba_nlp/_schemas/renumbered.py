@@ -15,7 +15,7 @@ __all__ = ["RENUMBERED_ARRAYS", "check_renumbered", "number_of_ids"]
 TEXT, UNKNOWN, SPECIAL, KEPT, FOREIGN, BYTE, SILENT, ABSENT = 0, 1, 2, 3, 4, 5, 6, 255
 
 RENUMBERED_ARRAYS = (
-    ArrayField("final_ids", "int32", length="pieces", low=0, high="ids"),
+    ArrayField("piece_ids", "int32", length="pieces", low=0, high="ids"),
     ArrayField("unknown_units", "uint32"),
     ArrayField("code_units", "uint32"),
     ArrayField("token_bytes", "uint8"),
@@ -38,7 +38,7 @@ def check_renumbered(file: str, arrays: Arrays, metadata: Mapping[str, Any], n_i
     ------
     VocabularyFormatError
     """
-    if "final_ids" not in arrays:
+    if "piece_ids" not in arrays:
         return
     for name in ("unknown_units", "code_units"):
         units = arrays[name]

@@ -1,7 +1,8 @@
 """Special and added tokens of the tokenizer classes that transformers still writes in Python (Marian, M2M100, CTRL).
 
 They differ from those of the tokenizers library: special tokens are looked for in one search with all others, a special
-token that the vocabulary lacks gets the next free id, and options of a token count only where the settings list it by id.
+token that the vocabulary lacks gets the next free id, and options of a token only count where the settings list it by
+id.
 """
 
 from __future__ import annotations
@@ -78,10 +79,7 @@ class PythonTokens:
                         "supported for this tokenizer class; take one of the two out"
                     )
         special = set(self.special)
-        return tuple(
-            AddedToken(content, self.ids[content], special=content in special or by_content[content].special)
-            for content in contents
-        )
+        return tuple(AddedToken(content, self.ids[content], special=content in special) for content in contents)
 
     def id_of(self, name: str, vocabulary: Mapping[str, int], unknown: int) -> int | None:
         """Id of a named special token, None where none is set."""
@@ -159,7 +157,6 @@ def input_settings(
     pad_id: int | None,
     *,
     max_length: int | None = None,
-    names: tuple[str, ...] = ("input_ids", "attention_mask"),
 ) -> InputSettings:
     """Model inputs as the settings of the class say.
 
@@ -171,8 +168,6 @@ def input_settings(
     pad_id : int or None
     max_length : int or None
         Most ids of an input where the settings do not say.
-    names : tuple of str
-        What the class returns where the settings do not say.
 
     Raises
     ------
@@ -188,7 +183,7 @@ def input_settings(
     longest = values.get("model_max_length", max_length)
     if longest is not None and (isinstance(longest, bool) or not isinstance(longest, int | float) or longest < 1):
         raise SourceFormatError(f"{place}: model_max_length must be a number of ids, got {longest!r:.80}")
-    returned = values.get("model_input_names", list(names))
+    returned = values.get("model_input_names", ["input_ids", "attention_mask"])
     if not isinstance(returned, list) or not all(isinstance(name, str) for name in returned):
         raise SourceFormatError(f"{place}: model_input_names must be an array of names, got {returned!r:.80}")
     return InputSettings(

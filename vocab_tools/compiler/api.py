@@ -24,12 +24,15 @@ from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.description import Description
 from vocab_tools.formats.detect import detect
+from vocab_tools.formats.renumbered_model import RenumberedModel
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel
 from vocab_tools.formats.staged_json import StagedDescription
 
 __all__ = ["compile", "describe_source", "from_pairs"]
 
-AnyDescription = Description | StagedDescription | WordPieceDescription | CharacterDescription | SentencePieceModel
+AnyDescription = (
+    Description | StagedDescription | WordPieceDescription | CharacterDescription | SentencePieceModel | RenumberedModel
+)
 _POLICIES = ("raise", "match", "plain")
 #: Reader of each format, and the options that only some formats have.
 _READERS: dict[str, tuple[Callable[..., AnyDescription], tuple[str, ...]]] = {

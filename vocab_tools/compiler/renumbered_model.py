@@ -57,10 +57,13 @@ def build_arrays(described: RenumberedModel) -> tuple[dict[str, NDArray[Any]], d
     arrays, metadata = sentencepiece.build_arrays(model, described.special_policy)
     tokens = flatten([b"" if token is None else token.encode() for token in described.tokens])
     ids = described.ids
+    piece_ids = np.array([ids.get(piece.decode(), described.unknown) for piece in model.pieces], np.int32)
+    # unknown text goes by its own spelling, never by that of the piece
+    piece_ids[model.unk_id] = described.unknown
     arrays.update(
         special_arrays(described.added_tokens),
         template_single=np.array(described.inputs.template_single, np.int32),
-        final_ids=np.array([ids.get(piece.decode(), described.unknown) for piece in model.pieces], np.int32),
+        piece_ids=piece_ids,
         unknown_units=_units(_unknown_texts(model, ids, described.unknown)),
         code_units=_units(_codes(ids) if described.language_codes else {}),
         token_bytes=tokens.data,

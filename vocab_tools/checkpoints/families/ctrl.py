@@ -61,14 +61,13 @@ def describe_ctrl(folder: Folder, settings: Settings, *, name: str | None = None
     # in the order of transformers, which looks added tokens up first
     known = {**vocabulary, **tokens.ids}
     merges = character_vocab.ctrl_merges(folder.text("merges.txt"))
-    kinds = character_vocab.checked_kinds(known, added, False, folder.place("vocab.json"))
+    kinds = character_vocab.checked_kinds(known, added, True, folder.place("vocab.json"))
     inputs = input_settings(
         place,
         settings,
         Template((TEXT_PLACE,), (0,)),
         Template((TEXT_PLACE, PAIR_PLACE), (0, 0)),
         tokens.id_of("pad_token", vocabulary, unknown),
-        names=("input_ids", "token_type_ids", "attention_mask"),
     )
     described = character_vocab.ctrl_description(
         known, merges, name or folder.name, folder.digest, unknown, kinds, added
