@@ -130,7 +130,7 @@ class CachedEncoder(ABC):
         fixed: NDArray[np.int32],
         ids: NDArray[np.int32],
         places: NDArray[np.int64],
-    ) -> None:
+    ) -> int:
         """Change the ids of a chunk of segments, where what the kernels give is not what texts are given.
 
         Parameters
@@ -142,11 +142,17 @@ class CachedEncoder(ABC):
         places : int64[segments + 1]
             Where the ids of each segment end, from the second entry on.
 
+        Returns
+        -------
+        int
+            Number of ids.
+
         Raises
         ------
         LeaveToGeneralWayError
             Without ``data``, which is needed.
         """
+        return ids.size
 
     def word_numbers(
         self,
@@ -266,8 +272,7 @@ class CachedEncoder(ABC):
             offsets: NDArray[np.int64],
         ) -> int:
             n = self._encode_chunk(context, None, starts, ends, NO_IDS, ids, offsets)
-            self.finish_chunk(None, starts, ends, NO_IDS, ids[:n], offsets)
-            return n
+            return self.finish_chunk(None, starts, ends, NO_IDS, ids[:n], offsets)
 
         source = StringSource(items, watched, num_threads, self.ids_per_byte, encode)
         # rows of unknown size: no more than the last batch had, as its rows may have been much longer

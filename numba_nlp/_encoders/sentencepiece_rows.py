@@ -61,10 +61,11 @@ class SentencePieceRowEncoder(CachedEncoder):
         fixed: NDArray[np.int32],
         ids: NDArray[np.int32],
         places: NDArray[np.int64],
-    ) -> None:
+    ) -> int:
         if self._renumbering is not None:
             parts = starts, ends, fixed, None
             self._renumbering.finish(self.name_unknown, self.new_scratch, self.tables, data, parts, ids, places)
+        return ids.size
 
     def describe(self) -> dict[str, Any]:
         metadata = self._vocabulary.metadata

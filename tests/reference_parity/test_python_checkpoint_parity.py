@@ -18,8 +18,9 @@ transformers = pytest.importorskip("transformers")
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 
 TEXTS = [
-    "", " ", "\n", "Hello, king!", ">>fra<< Hello", ">>fra<<", ">>ell<<the king", ">>x<<y", ">><<a", ">>a", "a >>fra<< b",
-    "</s>the<pad> king <unk>", "the </s>>>fra<< λόγος", "<unk>>>ell<<", "日本 λόγος日本語", "ﬁ ﬁx ① ™", "__en__ the __fr__",
+    "", " ", "\n", "Hello, king!", ">>fra<< Hello", ">>fra<<", ">>ell<<the king", ">>x<<y", ">><<a", ">>a",
+    "a >>fra<< b", "</s>the<pad> king <unk>", "the </s>>>fra<< λόγος", "<unk>>>ell<<", "日本 λόγος日本語",
+    "ﬁ ﬁx ① ™", "__en__ the __fr__",
     *HAMLET[:300], *GREEK[:4], *fuzzed(600),
 ]  # fmt: skip
 
@@ -119,8 +120,8 @@ def test_model_inputs_of_marian(tmp_path: Path) -> None:
     reference = transformers.AutoTokenizer.from_pretrained(folder)
     ours = load("marian", folder)
     texts = [*HAMLET[10:20], "", ">>fra<< a"]
-    for options in ({}, {"truncation": True, "max_length": 7}, {"padding": "max_length", "max_length": 50}):
-        options = {"padding": True, **options}
+    some = {"padding": True, "truncation": True, "max_length": 7}
+    for options in ({"padding": True}, some, {"padding": "max_length", "max_length": 50}):
         expected = reference(texts, return_tensors="np", **options)
         found = ours(texts, return_tensors="np", **options)
         assert set(found) == set(expected)

@@ -1,8 +1,8 @@
 """Numbers of pieces to ids that another file gives them.
 
-Some checkpoints have a SentencePiece model to cut text and a list of tokens that gives the ids (Marian, M2M100). A piece
-that the list does not have gets the id of the unknown token. Unknown text is looked up as it stands: a run of unknown
-characters, which sentencepiece makes one piece, may well be a token of the list, of the other language for example.
+Some checkpoints have a SentencePiece model to cut text and a list of tokens that gives the ids (Marian, M2M100). A
+piece that the list does not have gets the id of the unknown token. Unknown text is looked up as it stands: a run of
+unknown characters, which sentencepiece makes one piece, may well be a token of the list, of the other language say.
 
 So rows are encoded to numbers of pieces, as the model has them. Then each unknown run that is a token becomes its
 *shifted* id, ``n_pieces + id`` (:func:`name_unknown`); ids of special tokens are shifted, too. At last a table of

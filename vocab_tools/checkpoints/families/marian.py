@@ -1,8 +1,8 @@
 """``MarianTokenizer``: two SentencePiece models, a list of tokens, and codes of languages before texts.
 
-Pieces have the ids of ``vocab.json``. With ``separate_vocabs`` that list is of the source language, ``target_vocab.json``
-of the target language, and ids are decoded with the latter. Nothing is done to punctuation: transformers sets a
-normaliser of sacremoses up, but its tokenization does not call it.
+Pieces have the ids of ``vocab.json``. With ``separate_vocabs`` that list is of the source language,
+``target_vocab.json`` of the target language, and ids are decoded with the latter. Nothing is done to punctuation:
+transformers sets a normaliser of sacremoses up, but its tokenization does not call it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def describe_marian(
     if eos is None:
         raise UnsupportedFeatureError(f"{place}: eos_token is null, but this class ends every text with it")
 
-    size = 1 + max(max(source_ids.values()), max(target_ids.values()), max(tokens.contents, default=0))
+    size = 1 + max(*source_ids.values(), *target_ids.values(), *tokens.contents)
     by_id: list[str | None] = [None] * size
     for token, number in target_ids.items():
         by_id[number] = token
