@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._encoders.rows import Segments
 from numba_nlp._fastcall import Watched
+from numba_nlp._special_options import OPTIONS, Matches, in_template, rows_with_options
 from numba_nlp.errors import SpecialTokenError
 from numba_nlp.kernels.segment.language_codes import split_codes
 from numba_nlp.kernels.segment.special import SpecialMatcher, build_special_matcher, find_specials, split_rows
@@ -40,20 +41,11 @@ def searched_in_normalized_text(vocabulary: Vocabulary) -> NDArray[np.bool_]:
     return found
 
 
-class _Matches(NamedTuple):
-    """Special tokens found in rows."""
-
-    rows: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    tokens: NDArray[np.int32]
-
-
 _MATCH_TYPES: tuple[Any, Any, Any, Any] = (np.int64, np.int64, np.int64, np.int32)
 
 
-def _no_matches() -> _Matches:
-    return _Matches(*(np.empty(0, dtype) for dtype in _MATCH_TYPES))
+def _no_matches() -> Matches:
+    return Matches(*(np.empty(0, dtype) for dtype in _MATCH_TYPES))
 
 
 class SpecialTokens:
@@ -89,6 +81,9 @@ class SpecialTokens:
         self._codes: tuple[NDArray[np.uint32], int] | None = None
         if vocabulary.metadata.get("language_codes", False):
             self._codes = vocabulary["code_units"], int(vocabulary.metadata["unknown_token_id"])
+        #: Whether tokens are looked for as transformers' classes in Python do it.
+        self._in_one_search = vocabulary.metadata.get("special_search", "tokenizers") == "transformers"
+        self._has_options = self._in_one_search and bool((self._flags & OPTIONS).any())
         self._watched = self._watch([content.encode() for content in self.contents])
         self._watched_in_plain = self._watch([])
         self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
@@ -145,7 +140,8 @@ class SpecialTokens:
             chosen = ~self._in_normalized
             if active is not None:
                 chosen &= np.array([content in active for content in self.contents], np.bool_)
-            matcher = build_special_matcher(self._bytes, self._offsets, self._flags, chosen)
+            flags = np.zeros_like(self._flags) if self._in_one_search else self._flags
+            matcher = build_special_matcher(self._bytes, self._offsets, flags, chosen)
             if len(self._matchers) >= _MATCHERS_KEPT:
                 self._matchers.clear()
             self._matchers[active] = matcher
@@ -153,12 +149,12 @@ class SpecialTokens:
 
     def _find(
         self, active: frozenset[str] | None, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> _Matches:
+    ) -> Matches:
         matcher = self._matcher(active)
         found = _no_matches()
         n = int(find_specials(matcher, data, starts, ends, *found))
         if n:
-            found = _Matches(*(np.empty(n, dtype) for dtype in _MATCH_TYPES))
+            found = Matches(*(np.empty(n, dtype) for dtype in _MATCH_TYPES))
             find_specials(matcher, data, starts, ends, *found)
         return found
 
@@ -232,6 +228,9 @@ class SpecialTokens:
                 found = self._find(special, data, starts, ends)
         template = self._template if add_special_tokens else _NO_TEMPLATE
         n_matches = found.rows.size
+        if n_matches and self._has_options:
+            parts_of_row = rows_with_options(found, self._flags, self._ids, data, starts, ends)
+            return in_template(parts_of_row, template, valid)
         second = self._second_search(special)
         if not n_matches and not template.size and second is None:
             return None
@@ -268,7 +267,7 @@ class SpecialTokens:
         there = self._in_normalized
         return SecondSearch(self._forms, contents, self._ids[there], self._flags[there], matched, ~matched)
 
-    def _refuse(self, found: _Matches, starts: NDArray[np.int64]) -> None:
+    def _refuse(self, found: Matches, starts: NDArray[np.int64]) -> None:
         if not found.rows.size:
             return
         row, token = int(found.rows[0]), self.contents[int(found.tokens[0])]

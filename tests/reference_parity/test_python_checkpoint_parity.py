@@ -72,6 +72,18 @@ def compare_all(ours: nlp.Tokenizer, reference: Any) -> None:
     assert again.encode(TEXTS[3]).tolist() == ours.encode(TEXTS[3]).tolist()
 
 
+#: Tokens with options, some of them side by side often.
+OPTIONS = {
+    "added_tokens_decoder": {
+        "3": {"content": "<x>", "lstrip": True, "rstrip": True},
+        "4": {"content": "the", "single_word": True},
+        "5": {"content": "<pad>", "special": True, "lstrip": True},
+        "6": {"content": "ing", "rstrip": True},
+        "7": {"content": "@@", "single_word": True},
+    }
+}
+
+
 # --- Marian ------------------------------------------------------------------------------------------------------
 
 
@@ -105,6 +117,7 @@ def test_marian_with_separate_vocabularies(tmp_path: Path) -> None:
         {"additional_special_tokens": ["<x>", "the", ">>new<<"], "pad_token": "<new pad>"},
         {"added_tokens_decoder": {"7": {"content": "<x>"}, "900": {"content": "ing", "special": True}}},
         {"bos_token": "<s>", "my_token": "__en__"},
+        OPTIONS,
     ],
 )  # fmt: skip
 def test_settings_of_marian(tmp_path: Path, config: dict[str, Any]) -> None:
@@ -156,6 +169,7 @@ _LISTED = [f"__{code}__" for code in ("af", "am", "ar", "en", "fr")]
         {"extra_special_tokens": ["__fr__", "<x>"], "src_lang": "fr", "num_madeup_words": 3},
         {"language_codes": "wmt21", "src_lang": "de", "tgt_lang": "en"},
         {"added_tokens_decoder": {"3": {"content": "<x>"}, "800": {"content": "the", "special": True}}},
+        OPTIONS,
     ],
 )
 def test_m2m100(tmp_path: Path, config: dict[str, Any]) -> None:
@@ -183,6 +197,7 @@ def test_languages_of_m2m100(tmp_path: Path) -> None:
         {"additional_special_tokens": ["the", "<x>"], "pad_token": "<pad>"},
         {"added_tokens_decoder": {"60": {"content": "ing"}, "66": {"content": "king", "special": True}}},
         {"split_special_tokens": True},
+        OPTIONS,
     ],
 )  # fmt: skip
 def test_ctrl(tmp_path: Path, config: dict[str, Any]) -> None:

@@ -61,15 +61,21 @@ class PythonTokens:
         UnsupportedFeatureError
             A token with an option whose effect is not reproduced, or one that stands within another.
         """
-        contents = sorted({token.content for token in self.contents.values() if token.content})
-        by_content = {token.content: token for token in self.contents.values()}
+        by_content = {token.content: token for token in self.contents.values() if token.content}
+        contents = sorted(by_content)
+        strips = any(token.lstrip or token.rstrip for token in by_content.values())
         for content in contents:
-            for option in ("lstrip", "rstrip", "single_word"):
-                if getattr(by_content[content], option):
-                    raise UnsupportedFeatureError(
-                        f"{place}: the added token {content!r} has {option}, which is not supported for this tokenizer "
-                        "class; set it to false"
-                    )
+            token = by_content[content]
+            if token.single_word and (token.lstrip or token.rstrip):
+                raise UnsupportedFeatureError(
+                    f"{place}: the added token {content!r} has single_word besides lstrip or rstrip, which is not "
+                    "supported for this tokenizer class; set it to false"
+                )
+            if strips and content != content.strip():
+                raise UnsupportedFeatureError(
+                    f"{place}: the added token {content!r} begins or ends with white space, which is not supported "
+                    "where another one has lstrip or rstrip; set these to false"
+                )
         for inner in contents:
             for outer in contents:
                 # transformers may then find the outer one where it is not
@@ -79,7 +85,17 @@ class PythonTokens:
                         "supported for this tokenizer class; take one of the two out"
                     )
         special = set(self.special)
-        return tuple(AddedToken(content, self.ids[content], special=content in special) for content in contents)
+        return tuple(
+            AddedToken(
+                content,
+                self.ids[content],
+                special=content in special,
+                lstrip=by_content[content].lstrip,
+                rstrip=by_content[content].rstrip,
+                single_word=by_content[content].single_word,
+            )
+            for content in contents
+        )
 
     def id_of(self, name: str, vocabulary: Mapping[str, int], unknown: int) -> int | None:
         """Id of a named special token, None where none is set."""

@@ -117,6 +117,7 @@ def build_arrays(description: CharacterDescription) -> tuple[dict[str, NDArray[A
         "decoder_strips": description.strips,
         "decoder_spaces_suffix": description.spaces_suffix,
         "special_policy": description.special_policy,
+        "special_search": description.special_search,
         **normalizer_metadata,
         **({} if description.inputs is None else description.inputs.metadata()),
     }

@@ -77,6 +77,7 @@ def build_arrays(described: RenumberedModel) -> tuple[dict[str, NDArray[Any]], d
         source_format=described.source_format,
         source_digest=described.source_digest,
         reference="transformers",
+        special_search="transformers",
         unknown_token_id=described.unknown,
         decoder_drop=drop,
         language_codes=described.language_codes,

@@ -80,6 +80,8 @@ class CharacterDescription:
     added_tokens : tuple of AddedToken
     special_policy : {"raise", "match", "plain"}
         What is done with special tokens written in the text.
+    special_search : {"tokenizers", "transformers"}
+        By whose rules special tokens are looked for.
     template_single : tuple of int
         Ids that make up one encoded text when special tokens are asked for.
     inputs : InputSettings or None
@@ -113,5 +115,6 @@ class CharacterDescription:
     normalized: bool = False
     added_tokens: tuple[AddedToken, ...] = field(default=(), repr=False)
     special_policy: str = "match"
+    special_search: str = "tokenizers"
     template_single: tuple[int, ...] = ()
     inputs: InputSettings | None = None

@@ -73,4 +73,4 @@ def describe_ctrl(folder: Folder, settings: Settings, *, name: str | None = None
         known, merges, name or folder.name, folder.digest, unknown, kinds, added
     )
     policy = "plain" if is_set(place, values, "split_special_tokens") else "match"
-    return dataclasses.replace(described, inputs=inputs, special_policy=policy)
+    return dataclasses.replace(described, inputs=inputs, special_policy=policy, special_search="transformers")
