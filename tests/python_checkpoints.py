@@ -12,14 +12,9 @@ from typing import Any
 import sentencepiece
 
 import numba_nlp as nlp
-from numba_nlp.vocabulary import Vocabulary
 from vocab_tools.checkpoints.families.ctrl import describe_ctrl
 from vocab_tools.checkpoints.families.m2m100 import describe_m2m100
 from vocab_tools.checkpoints.families.marian import describe_marian
-from vocab_tools.checkpoints.files import Folder
-from vocab_tools.checkpoints.settings import read_settings
-from vocab_tools.compiler import character_bpe, renumbered_model
-from vocab_tools.formats.character_description import CharacterDescription
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 HAMLET = (REPOSITORY / "examples/data/hamlet_gut.txt").read_text(encoding="utf-8").splitlines()
@@ -113,8 +108,5 @@ def ctrl_folder(folder: Path, **config: Any) -> Path:
 
 def load(kind: str, folder: Path, given: Mapping[str, Any] | None = None, **options: Any) -> nlp.Tokenizer:
     """Our tokenizer of a folder."""
-    files = Folder(folder, str(folder))
-    described = _DESCRIBERS[kind](files, read_settings(files, given or {}, None), **options)
-    if isinstance(described, CharacterDescription):
-        return nlp.Tokenizer(Vocabulary(*character_bpe.build_arrays(described)))
-    return nlp.Tokenizer(Vocabulary(*renumbered_model.build_arrays(described)))
+    assert kind in ("marian", "m2m100", "ctrl")
+    return nlp.load_tokenizer(folder, **{**(given or {}), **options})

@@ -18,11 +18,6 @@ from numba_nlp.kernels.segment.decode_sentencepiece import KIND_CONTROL, Decoder
 __all__ = ["RenumberedDecoder"]
 
 _MARK = "\u2581".encode()
-#: What transformers' ``clean_up_tokenization`` replaces, in this order.
-_CLEANUPS = (
-    (b" .", b"."), (b" ?", b"?"), (b" !", b"!"), (b" ,", b","), (b" ' ", b"'"), (b" n't", b"n't"), (b" 'm", b"'m"),
-    (b" 's", b"'s"), (b" 've", b"'ve"), (b" 're", b"'re"),
-)  # fmt: skip
 
 
 class RenumberedDecoder(Decoder):
@@ -78,7 +73,7 @@ class RenumberedDecoder(Decoder):
         ends = np.ascontiguousarray(cut_ends[np.searchsorted(cuts, offsets)])
         mark = _MARK if self.vocabulary.metadata["marks_are_spaces"] else b""
         finish_rows(out, ends, np.frombuffer(mark, np.uint8), 1)
-        return _cleaned(out, ends) if self.vocabulary.metadata["cleanup"] else (out, ends)
+        return out, ends
 
     def bytes_of(self, token_id: int) -> bytes:
         self.decode_bytes([token_id], False)  # refuses unknown ids
@@ -103,14 +98,3 @@ class RenumberedDecoder(Decoder):
 
     def id_of(self, token: str | bytes) -> int:
         return self._ids.get(token.encode("utf-8", "surrogatepass") if isinstance(token, str) else token, -1)
-
-
-def _cleaned(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Rows of text without the spaces before punctuation and English endings."""
-    rows = []
-    for start, stop in pairwise(ends.tolist()):
-        row = data[start:stop].tobytes()
-        for found, replacement in _CLEANUPS:
-            row = row.replace(found, replacement)
-        rows.append(row)
-    return np.frombuffer(b"".join(rows), np.uint8), np.cumsum([0, *map(len, rows)], dtype=np.int64)

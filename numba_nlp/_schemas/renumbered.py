@@ -55,7 +55,6 @@ def check_renumbered(file: str, arrays: Arrays, metadata: Mapping[str, Any], n_i
         ("language_codes", bool),
         ("special_suffix", str),
         ("marks_are_spaces", bool),
-        ("cleanup", bool),
     ):
         if type(metadata.get(name)) is not kind:
             fail(file, f"metadata `{name}` is {metadata.get(name)!r:.80}, expected {kind.__name__}")

@@ -196,7 +196,7 @@ def test_languages_of_m2m100(tmp_path: Path) -> None:
         {},
         {"additional_special_tokens": ["the", "<x>"], "pad_token": "<pad>"},
         {"added_tokens_decoder": {"60": {"content": "ing"}, "66": {"content": "king", "special": True}}},
-        {"split_special_tokens": True},
+        {"split_special_tokens": True, "clean_up_tokenization_spaces": True},
         OPTIONS,
     ],
 )  # fmt: skip

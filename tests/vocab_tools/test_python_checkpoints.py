@@ -60,7 +60,6 @@ def test_settings(tmp_path: Path, kind: str, config: dict[str, Any], words: str)
         ("m2m100", {"language_codes": "other"}, "language_codes must be 'm2m100' or 'wmt21'"),
         ("m2m100", {"language_codes": "wmt21", "src_lang": "fr"}, "src_lang='fr' is no language"),
         ("m2m100", {"num_madeup_words": -1}, "num_madeup_words"),
-        ("ctrl", {"clean_up_tokenization_spaces": True}, "clean_up_tokenization_spaces is not supported"),
     ],
 )
 def test_settings_of_one_class(tmp_path: Path, kind: str, config: dict[str, Any], words: str) -> None:
@@ -116,7 +115,6 @@ def test_tokens_by_name(tmp_path: Path) -> None:
         ("decoder_drop", 3),
         ("language_codes", 1),
         ("special_suffix", 1),
-        ("cleanup", "no"),
     ],
 )
 def test_metadata_out_of_range(tmp_path: Path, name: str, value: Any) -> None:

@@ -16,15 +16,11 @@ from vocab_tools.checkpoints.files import Folder
 from vocab_tools.checkpoints.settings import NAMED_TOKENS, AddedTokenOptions, Settings
 from vocab_tools.formats import sentencepiece_model
 from vocab_tools.formats.description import MAX_IDS, AddedToken
-from vocab_tools.formats.model_inputs import InputSettings
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel
-from vocab_tools.formats.stages.post_processors import Template
 
 __all__ = [
     "PythonTokens",
     "check_sampling",
-    "input_settings",
-    "is_set",
     "python_tokens",
     "read_model",
     "read_vocabulary",
@@ -106,7 +102,7 @@ class PythonTokens:
 def python_tokens(
     place: str,
     settings: Settings,
-    defaults: Mapping[str, str],
+    options: Mapping[str, Any],
     vocabulary: Callable[[Mapping[int, AddedTokenOptions]], Mapping[str, int]],
 ) -> PythonTokens:
     """Added tokens as the class has them when it is made.
@@ -116,8 +112,9 @@ def python_tokens(
     place : str
         The folder, for errors.
     settings : Settings
-    defaults : Mapping of str to str
-        Special tokens of the class by the name of their argument.
+        For the added tokens that are listed.
+    options : Mapping
+        Keyword arguments of the class, defaults included.
     vocabulary : callable
         Added tokens so far -> all tokens with their ids, added ones included; behind as many of them further ones come.
 
@@ -126,18 +123,17 @@ def python_tokens(
     SourceFormatError
         Special tokens that are none.
     """
-    values = settings.values
     named: dict[str, str] = {}
     for name in NAMED_TOKENS:
-        value = values.get(name, defaults.get(name))
+        value = options.get(name)
         if value is not None:
             named[name] = _content(place, name, value)
-    specific = values.get("model_specific_special_tokens") or {}
+    specific = options.get("model_specific_special_tokens") or {}
     if not isinstance(specific, dict):
         raise SourceFormatError(f"{place}: model_specific_special_tokens must be an object, got {specific!r:.80}")
     named.update({name: _content(place, name, value) for name, value in specific.items()})
-    key = "extra_special_tokens" if "extra_special_tokens" in values else "additional_special_tokens"
-    extra = values.get(key) or []
+    key = "extra_special_tokens" if "extra_special_tokens" in options else "additional_special_tokens"
+    extra = options.get(key) or []
     if not isinstance(extra, list | tuple):
         raise SourceFormatError(f"{place}: {key} must be an array of tokens, got {extra!r:.80}")
     special = tuple(dict.fromkeys([*named.values(), *(_content(place, key, token) for token in extra)]))
@@ -163,53 +159,6 @@ def python_tokens(
 def with_added(vocabulary: Mapping[str, int], added: Mapping[int, AddedTokenOptions]) -> dict[str, int]:
     """A vocabulary with added tokens over it, in the order of their ids."""
     return {**vocabulary, **{added[number].content: number for number in sorted(added)}}
-
-
-def input_settings(
-    place: str,
-    settings: Settings,
-    single: Template,
-    pair: Template,
-    pad_id: int | None,
-    *,
-    max_length: int | None = None,
-) -> InputSettings:
-    """Model inputs as the settings of the class say.
-
-    Parameters
-    ----------
-    place : str
-    settings : Settings
-    single, pair : Template
-    pad_id : int or None
-    max_length : int or None
-        Most ids of an input where the settings do not say.
-
-    Raises
-    ------
-    SourceFormatError
-        A setting of another form.
-    """
-    values = settings.values
-    sides = {}
-    for name in ("padding_side", "truncation_side"):
-        sides[name] = values.get(name, "right")
-        if sides[name] not in ("right", "left"):
-            raise SourceFormatError(f"{place}: {name} must be 'right' or 'left', got {sides[name]!r:.80}")
-    longest = values.get("model_max_length", max_length)
-    if longest is not None and (isinstance(longest, bool) or not isinstance(longest, int | float) or longest < 1):
-        raise SourceFormatError(f"{place}: model_max_length must be a number of ids, got {longest!r:.80}")
-    returned = values.get("model_input_names", ["input_ids", "attention_mask"])
-    if not isinstance(returned, list) or not all(isinstance(name, str) for name in returned):
-        raise SourceFormatError(f"{place}: model_input_names must be an array of names, got {returned!r:.80}")
-    return InputSettings(
-        single,
-        pair,
-        pad_id,
-        model_max_length=None if longest is None or longest >= 1 << 31 else int(longest),
-        model_input_names=tuple(returned),
-        **sides,
-    )
 
 
 def read_vocabulary(folder: Folder, name: str) -> dict[str, int]:
@@ -260,20 +209,6 @@ def check_sampling(place: str, options: Any) -> None:
             f"{place}: sp_model_kwargs = {options!r:.80}: sampling is not part of a tokenizer here; leave it out, and "
             "use Tokenizer.sample of the .model or .spm file"
         )
-
-
-def is_set(place: str, values: Mapping[str, Any], name: str) -> bool:
-    """A setting that is true or false; false where it is missing.
-
-    Raises
-    ------
-    SourceFormatError
-        It is neither.
-    """
-    value = values.get(name, False)
-    if type(value) is not bool:
-        raise SourceFormatError(f"{place}: {name} must be true or false, got {value!r:.80}")
-    return value
 
 
 def _content(place: str, name: str, value: object) -> str:

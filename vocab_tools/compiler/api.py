@@ -11,7 +11,7 @@ from typing import Any
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.vocabulary import Vocabulary
 from vocab_tools.checkpoints import hub
-from vocab_tools.compiler import byte_bpe, character_bpe, sentencepiece, staged, wordpiece
+from vocab_tools.compiler import byte_bpe, character_bpe, renumbered_model, sentencepiece, staged, wordpiece
 from vocab_tools.formats import (
     bert_vocab,
     character_vocab,
@@ -179,6 +179,8 @@ def compile(
     )
     if isinstance(description, SentencePieceModel):
         return Vocabulary(*sentencepiece.build_arrays(description, special or "plain"))
+    if isinstance(description, RenumberedModel):
+        return Vocabulary(*renumbered_model.build_arrays(description))
     if isinstance(description, StagedDescription):
         return Vocabulary(*staged.build_arrays(description))
     if isinstance(description, WordPieceDescription):

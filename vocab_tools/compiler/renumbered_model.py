@@ -83,7 +83,7 @@ def build_arrays(described: RenumberedModel) -> tuple[dict[str, NDArray[Any]], d
         language_codes=described.language_codes,
         special_suffix=described.special_suffix,
         marks_are_spaces=described.marks_are_spaces,
-        cleanup=described.cleanup,
+        **({"clean_up": True} if described.clean_up else {}),
         **described.inputs.metadata(),
     )
     for name in ("unk_id", "bos_id", "eos_id", "pad_id"):

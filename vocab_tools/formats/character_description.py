@@ -84,6 +84,9 @@ class CharacterDescription:
         By whose rules special tokens are looked for.
     template_single : tuple of int
         Ids that make up one encoded text when special tokens are asked for.
+    clean_up : bool
+        Decoded text loses the spaces before punctuation and English endings (transformers'
+        ``clean_up_tokenization_spaces``).
     inputs : InputSettings or None
         What the source says about model inputs; None where it says nothing. Its template for one text is
         ``template_single``.
@@ -117,4 +120,5 @@ class CharacterDescription:
     special_policy: str = "match"
     special_search: str = "tokenizers"
     template_single: tuple[int, ...] = ()
+    clean_up: bool = False
     inputs: InputSettings | None = None

@@ -44,7 +44,7 @@ class RenumberedModel:
         Written behind each special token.
     marks_are_spaces : bool
         Whether U+2581 becomes a space in tokens that are no pieces of the decoding model.
-    cleanup : bool
+    clean_up : bool
         Whether spaces before punctuation and English endings go from decoded text.
     inputs : InputSettings
     special_policy : {"raise", "match", "plain"}
@@ -65,5 +65,5 @@ class RenumberedModel:
     special_suffix: str
     marks_are_spaces: bool
     inputs: InputSettings
-    cleanup: bool = False
+    clean_up: bool = False
     special_policy: str = "match"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
+from vocab_tools.checkpoints.family import DirectFamily
 from vocab_tools.checkpoints.files import Folder
+from vocab_tools.checkpoints.model_settings import input_settings, setting_flag
 from vocab_tools.checkpoints.python_tokens import (
     check_sampling,
-    input_settings,
-    is_set,
     python_tokens,
     read_model,
     read_vocabulary,
@@ -20,11 +21,8 @@ from vocab_tools.formats.description import TEXT_PLACE
 from vocab_tools.formats.renumbered_model import RenumberedModel
 from vocab_tools.formats.stages.post_processors import PAIR_PLACE, Template
 
-__all__ = ["FILES", "LANGUAGES", "OPTIONS", "describe_m2m100"]
+__all__ = ["FAMILIES", "LANGUAGES", "describe_m2m100"]
 
-FILES = ("sentencepiece.bpe.model", "vocab.json")
-#: Keyword arguments of the class besides those that every class takes.
-OPTIONS = ("src_lang", "tgt_lang", "language_codes", "num_madeup_words", "sp_model_kwargs")
 _LANGUAGES = (
     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht hu "
     "hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt "
@@ -35,16 +33,15 @@ LANGUAGES = {
     "m2m100": tuple(_LANGUAGES.split()),
     "wmt21": ("en", "ha", "is", "ja", "cs", "ru", "zh", "de"),
 }
+#: The last one: ids behind those of the languages that some models have without a meaning.
 _DEFAULTS = {
     "bos_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>",
+    "src_lang": None, "tgt_lang": None, "target": False, "language_codes": "m2m100", "sp_model_kwargs": None,
+    "num_madeup_words": 8,
 }  # fmt: skip
-#: Ids behind those of the languages that some models have without a meaning.
-_MADE_UP = 8
 
 
-def describe_m2m100(
-    folder: Folder, settings: Settings, *, target: bool = False, name: str | None = None
-) -> RenumberedModel:
+def describe_m2m100(folder: Folder, settings: Settings, options: dict[str, Any]) -> RenumberedModel:
     """Read the checkpoint of an M2M100 model.
 
     Parameters
@@ -52,10 +49,9 @@ def describe_m2m100(
     folder : Folder
         With ``sentencepiece.bpe.model`` and ``vocab.json``.
     settings : Settings
-        ``src_lang`` and ``tgt_lang`` among them; ``src_lang`` is ``"en"`` when it is missing.
-    target : bool
-        Texts are of the target language: its token comes before them.
-    name : str, optional
+    options : dict
+        Keyword arguments of the class, defaults included. ``target``: texts are of the language ``tgt_lang``, whose
+        token comes before them; else of ``src_lang``, which is ``"en"`` when it is missing.
 
     Returns
     -------
@@ -67,21 +63,20 @@ def describe_m2m100(
         A file is missing or breaks its form, or a setting is not reproduced.
     """
     place = str(folder.path)
-    values = settings.values
-    check_sampling(place, values.get("sp_model_kwargs"))
-    set_name = values.get("language_codes", "m2m100")
+    check_sampling(place, options["sp_model_kwargs"])
+    set_name, made_up = options["language_codes"], options["num_madeup_words"]
     if set_name not in LANGUAGES:
         raise SourceFormatError(f"{place}: language_codes must be 'm2m100' or 'wmt21', got {set_name!r:.80}")
-    made_up = values.get("num_madeup_words", _MADE_UP)
     if type(made_up) is not int or not 0 <= made_up < 1 << 20:
         raise SourceFormatError(f"{place}: num_madeup_words must be a small number, got {made_up!r:.80}")
     vocabulary = read_vocabulary(folder, "vocab.json")
-    model = read_model(folder, FILES[0])
+    model = read_model(folder, "sentencepiece.bpe.model")
     languages = {code: len(vocabulary) + number for number, code in enumerate(LANGUAGES[set_name])}
     of_language = {f"__{code}__": number for code, number in languages.items()}
-    chosen = _language(place, values, languages, target)
+    target = setting_flag(place, options, "target")
+    chosen = _language(place, options, languages, target)
 
-    unknown_token = str(values.get("unk_token", _DEFAULTS["unk_token"]))
+    unknown_token = str(options["unk_token"])
     if unknown_token not in vocabulary:
         raise SourceFormatError(f"{folder.place('vocab.json')}: the vocabulary lacks {unknown_token!r}, the unk_token")
     decoder = {number: token for token, number in vocabulary.items()}
@@ -92,7 +87,7 @@ def describe_m2m100(
             listed[added[number].content if number in added else decoder.get(number, unknown_token)] = number
         return with_added(listed, added)
 
-    tokens = python_tokens(place, settings, _DEFAULTS, all_tokens)
+    tokens = python_tokens(place, settings, options, all_tokens)
     unknown = vocabulary[unknown_token]
     known = {**vocabulary, **of_language}
     eos = tokens.id_of("eos_token", known, unknown)
@@ -104,7 +99,7 @@ def describe_m2m100(
     by_id.update({number: token.content for number, token in tokens.contents.items()})
     size = max(1 + max(by_id), len(vocabulary) + len(languages) + made_up)
     return RenumberedModel(
-        name=name or folder.name,
+        name=folder.name,
         source_format="m2m100",
         source_digest=folder.digest,
         model=model,
@@ -119,11 +114,11 @@ def describe_m2m100(
         language_codes=False,
         special_suffix="",
         marks_are_spaces=False,
-        cleanup=is_set(place, values, "clean_up_tokenization_spaces"),
-        special_policy="plain" if is_set(place, values, "split_special_tokens") else "match",
+        clean_up=setting_flag(place, options, "clean_up_tokenization_spaces"),
+        special_policy="plain" if setting_flag(place, options, "split_special_tokens") else "match",
         inputs=input_settings(
             place,
-            settings,
+            options,
             Template((chosen, TEXT_PLACE, eos), (0, 0, 0)),
             Template((chosen, TEXT_PLACE, PAIR_PLACE, eos), (0, 0, 1, 1)),
             tokens.id_of("pad_token", known, unknown),
@@ -131,10 +126,10 @@ def describe_m2m100(
     )
 
 
-def _language(place: str, values: Mapping[str, object], languages: Mapping[str, int], target: bool) -> int:
+def _language(place: str, options: Mapping[str, Any], languages: Mapping[str, int], target: bool) -> int:
     """Id of the language that comes before texts."""
     option = "tgt_lang" if target else "src_lang"
-    language = values.get(option)
+    language = options[option]
     if language is None and target:
         raise SourceFormatError(f"{place}: texts of the target language need tgt_lang=, such as tgt_lang='fr'")
     language = "en" if language is None else language
@@ -142,3 +137,13 @@ def _language(place: str, values: Mapping[str, object], languages: Mapping[str, 
         some = ", ".join(sorted(languages))
         raise SourceFormatError(f"{place}: {option}={language!r:.80} is no language of this model; it has {some}")
     return languages[language]
+
+
+FAMILIES = (
+    DirectFamily(
+        names=("M2M100Tokenizer",),
+        files={"vocab_file": "vocab.json", "spm_file": "sentencepiece.bpe.model"},
+        defaults=_DEFAULTS,
+        describe=describe_m2m100,
+    ),
+)

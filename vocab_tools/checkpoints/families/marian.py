@@ -7,12 +7,14 @@ transformers sets a normaliser of sacremoses up, but its tokenization does not c
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
+from vocab_tools.checkpoints.family import DirectFamily
 from vocab_tools.checkpoints.files import Folder
+from vocab_tools.checkpoints.model_settings import input_settings, setting_flag
 from vocab_tools.checkpoints.python_tokens import (
     check_sampling,
-    input_settings,
-    is_set,
     python_tokens,
     read_model,
     read_vocabulary,
@@ -23,18 +25,15 @@ from vocab_tools.formats.description import TEXT_PLACE
 from vocab_tools.formats.renumbered_model import RenumberedModel
 from vocab_tools.formats.stages.post_processors import PAIR_PLACE, Template
 
-__all__ = ["FILES", "OPTIONS", "describe_marian"]
+__all__ = ["FAMILIES", "describe_marian"]
 
-FILES = ("source.spm", "target.spm", "vocab.json", "target_vocab.json")
-#: Keyword arguments of the class besides those that every class takes.
-OPTIONS = ("source_lang", "target_lang", "separate_vocabs", "sp_model_kwargs")
-_DEFAULTS = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
-_MAX_LENGTH = 512
+_DEFAULTS = {
+    "unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>", "model_max_length": 512, "source_lang": None,
+    "target_lang": None, "separate_vocabs": False, "sp_model_kwargs": None, "target": False,
+}  # fmt: skip
 
 
-def describe_marian(
-    folder: Folder, settings: Settings, *, target: bool = False, name: str | None = None
-) -> RenumberedModel:
+def describe_marian(folder: Folder, settings: Settings, options: dict[str, Any]) -> RenumberedModel:
     """Read the checkpoint of a Marian model.
 
     Parameters
@@ -42,9 +41,8 @@ def describe_marian(
     folder : Folder
         With ``source.spm``, ``target.spm``, ``vocab.json``, and perhaps ``target_vocab.json``.
     settings : Settings
-    target : bool
-        Texts are of the target language.
-    name : str, optional
+    options : dict
+        Keyword arguments of the class, defaults included; ``target``: texts are of the target language.
 
     Returns
     -------
@@ -56,16 +54,13 @@ def describe_marian(
         A file is missing or breaks its form, or a setting is not reproduced.
     """
     place = str(folder.path)
-    values = settings.values
-    check_sampling(place, values.get("sp_model_kwargs"))
-    separate = values.get("separate_vocabs", False)
-    if type(separate) is not bool:
-        raise SourceFormatError(f"{place}: separate_vocabs must be true or false, got {separate!r:.80}")
+    check_sampling(place, options["sp_model_kwargs"])
+    separate, target = (setting_flag(place, options, key) for key in ("separate_vocabs", "target"))
     source_ids = read_vocabulary(folder, "vocab.json")
     target_ids = read_vocabulary(folder, "target_vocab.json") if separate else source_ids
     models = [read_model(folder, file) for file in ("source.spm", "target.spm")]
 
-    tokens = python_tokens(place, settings, _DEFAULTS, lambda added: with_added(source_ids, added))
+    tokens = python_tokens(place, settings, options, lambda added: with_added(source_ids, added))
     unknown_token = tokens.named.get("unk_token", "None")
     encoding = target_ids if target else source_ids
     for ids in (source_ids, encoding):
@@ -84,7 +79,7 @@ def describe_marian(
     for number, added in tokens.contents.items():
         by_id[number] = added.content
     return RenumberedModel(
-        name=name or folder.name,
+        name=folder.name,
         source_format="marian",
         source_digest=folder.digest,
         model=models[target],
@@ -99,14 +94,28 @@ def describe_marian(
         language_codes=True,
         special_suffix=" ",
         marks_are_spaces=True,
-        cleanup=is_set(place, values, "clean_up_tokenization_spaces"),
-        special_policy="plain" if is_set(place, values, "split_special_tokens") else "match",
+        clean_up=setting_flag(place, options, "clean_up_tokenization_spaces"),
+        special_policy="plain" if setting_flag(place, options, "split_special_tokens") else "match",
         inputs=input_settings(
             place,
-            settings,
+            options,
             Template((TEXT_PLACE, eos), (0, 0)),
             Template((TEXT_PLACE, PAIR_PLACE, eos), (0, 1, 1)),
             tokens.id_of("pad_token", encoding, unknown),
-            max_length=_MAX_LENGTH,
         ),
     )
+
+
+FAMILIES = (
+    DirectFamily(
+        names=("MarianTokenizer",),
+        files={
+            "source_spm": "source.spm",
+            "target_spm": "target.spm",
+            "vocab": "vocab.json",
+            "target_vocab_file": "target_vocab.json",
+        },
+        defaults=_DEFAULTS,
+        describe=describe_marian,
+    ),
+)
