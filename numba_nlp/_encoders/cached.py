@@ -146,11 +146,6 @@ class CachedEncoder(ABC):
         -------
         int
             Number of ids.
-
-        Raises
-        ------
-        LeaveToGeneralWayError
-            Without ``data``, which is needed.
         """
         return ids.size
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp._encoders.rows import frozen
-from numba_nlp._encoders.sources import LeaveToGeneralWayError
+from numba_nlp import _fastcall
+from numba_nlp._encoders.rows import NO_IDS, frozen
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment.renumber import holds, renumber
 from numba_nlp.vocabulary import Vocabulary
@@ -76,15 +76,23 @@ class Renumbering:
         offsets : int64[rows + 1]
             Where the ids of each row end, from the second entry on; the first row begins with ``ids``.
 
-        Raises
-        ------
-        LeaveToGeneralWayError
-            Without ``data``, and there is unknown text that may be a token.
         """
         if self.left_alone >= 0 and holds(ids, ids.size, self._unknown):
-            if data is None:
-                raise LeaveToGeneralWayError
-            self._name_unknown(name_unknown, new_scratch, tables, data, parts, ids, offsets)
+            # the first entry may belong to another thread
+            offsets = np.concatenate(([0], offsets[1:]))
+            if data is not None:
+                self._name_unknown(name_unknown, new_scratch, tables, data, parts, ids, offsets)
+            else:
+                # each segment is a row: the rows that matter are copied
+                places = np.flatnonzero(ids == self._unknown)
+                rows = np.unique(np.searchsorted(offsets, places, side="right") - 1)
+                text, bounds = _fastcall.bytes_at(parts[0][rows], parts[1][rows])
+                theirs = np.concatenate([np.arange(offsets[row], offsets[row + 1]) for row in rows.tolist()])
+                numbers = ids[theirs]
+                ends = np.concatenate(([0], np.cumsum(offsets[rows + 1] - offsets[rows])))
+                one_each = bounds[:-1], bounds[1:], NO_IDS, None
+                self._name_unknown(name_unknown, new_scratch, tables, text, one_each, numbers, ends)
+                ids[theirs] = numbers
         renumber(self.table, ids, ids.size)
 
     def _name_unknown(
@@ -100,8 +108,6 @@ class Renumbering:
         starts, ends, fixed, first_of_row = parts
         if first_of_row is None:
             first_of_row = frozen(np.arange(starts.size + 1))
-        # the first entry may belong to another thread
-        offsets = np.concatenate(([0], offsets[1:]))
         lengths = ends - starts
         if fixed.size:
             lengths = np.where(fixed >= 0, 0, lengths)

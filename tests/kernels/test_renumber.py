@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 import random
-from functools import lru_cache
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import numba_nlp as nlp
 from numba_nlp.kernels.segment.renumber import holds, renumber
 from numba_nlp.reference.segment import renumber as twin
-from numba_nlp.vocabulary import Vocabulary
-from tests.random_sentencepiece import ALPHABET, model_content, random_model, random_texts
-from vocab_tools.compiler import renumbered_model
-from vocab_tools.formats.model_inputs import InputSettings
-from vocab_tools.formats.renumbered_model import RenumberedModel
-from vocab_tools.formats.sentencepiece_model import parse
+from tests.random_sentencepiece import random_model, random_texts
+from tests.renumbered_models import renumbered
 
 KINDS = ("unigram", "bpe", "word", "char")
 TEXTS = [*random_texts(11, 40), "", " ", "é\u3000é", "xx\U0001f600é ab", "\U0001f600" * 3, "<s>a<s>"]
-
-
-@lru_cache(maxsize=100)
-def renumbered(seed: int, kind: str, usual: bool) -> tuple[nlp.Tokenizer, dict[str, int]]:
-    """A random model with a list of ids that lacks some pieces and has other tokens."""
-    model = parse(model_content(seed, kind, usual=usual), name="made")
-    choose = random.Random(seed)
-    pieces = [piece.decode() for piece in model.pieces if choose.random() < 0.8]
-    others = [symbol * n for symbol in ALPHABET if symbol.strip() for n in (1, 2)]
-    tokens = list(dict.fromkeys(["<unk>", *pieces, *others, "\u2581é", "x\U0001f600", "é\U0001f600"]))
-    choose.shuffle(tokens)
-    ids = {token: number for number, token in enumerate(tokens, start=3)}
-    described = RenumberedModel(
-        name="made", source_format="marian", source_digest=model.source_digest, model=model, ids=ids,
-        unknown=ids["<unk>"], decoding=model, tokens=[None, None, None, *tokens], special=frozenset(),
-        skipped=frozenset(), added_tokens=(), language_codes=False, special_suffix="", marks_are_spaces=False,
-        inputs=InputSettings(),
-    )  # fmt: skip
-    return nlp.Tokenizer(Vocabulary(*renumbered_model.build_arrays(described))), ids
 
 
 @pytest.mark.parametrize("usual", [True, False])
