@@ -87,8 +87,7 @@ class Tokenizer:
             )
         special = SpecialTokens(vocabulary)
         policy = special.check_policy(vocabulary.metadata["special_policy"])
-        first = special.first_bytes_of_text()
-        encoder = new_encoder(vocabulary, np.zeros_like(first) if policy == "plain" else first)
+        encoder = new_encoder(vocabulary, special.first_bytes_of_text(policy))
         values = {
             "_vocabulary": vocabulary,
             "_special": special,

@@ -226,7 +226,7 @@ def _check_offsets(file: str, name: str, offsets: NDArray[Any], target: str, end
 
 
 def check_special_tokens(file: str, arrays: Arrays) -> None:
-    """Check that added tokens are distinct, not empty, and sorted."""
+    """Check that added tokens are text, distinct, not empty, and sorted."""
     content = arrays["special_bytes"].tobytes()
     bounds = arrays["special_offsets"].tolist()
     previous = b""
@@ -239,6 +239,10 @@ def check_special_tokens(file: str, arrays: Arrays) -> None:
                 f"array `special_bytes` holds {token!r} at index {i} after {previous!r}, expected distinct non-empty "
                 "contents in ascending order",
             )
+        try:
+            token.decode()
+        except UnicodeDecodeError:
+            fail(file, f"array `special_bytes` holds {token!r} at index {i}, which is no UTF-8")
         previous = token
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.vocabulary import Vocabulary
 from vocab_tools.checkpoints import hub
-from vocab_tools.compiler import byte_bpe, character_bpe, sentencepiece, staged, wordpiece
+from vocab_tools.compiler import byte_bpe, character_bpe, renumbered_model, sentencepiece, staged, wordpiece
 from vocab_tools.formats import (
     bert_vocab,
     character_vocab,
@@ -24,12 +24,15 @@ from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.description import Description
 from vocab_tools.formats.detect import detect
+from vocab_tools.formats.renumbered_model import RenumberedModel
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel
 from vocab_tools.formats.staged_json import StagedDescription
 
 __all__ = ["compile", "describe_source", "from_pairs"]
 
-AnyDescription = Description | StagedDescription | WordPieceDescription | CharacterDescription | SentencePieceModel
+AnyDescription = (
+    Description | StagedDescription | WordPieceDescription | CharacterDescription | SentencePieceModel | RenumberedModel
+)
 _POLICIES = ("raise", "match", "plain")
 #: Reader of each format, and the options that only some formats have.
 _READERS: dict[str, tuple[Callable[..., AnyDescription], tuple[str, ...]]] = {
@@ -176,6 +179,8 @@ def compile(
     )
     if isinstance(description, SentencePieceModel):
         return Vocabulary(*sentencepiece.build_arrays(description, special or "plain"))
+    if isinstance(description, RenumberedModel):
+        return Vocabulary(*renumbered_model.build_arrays(description))
     if isinstance(description, StagedDescription):
         return Vocabulary(*staged.build_arrays(description))
     if isinstance(description, WordPieceDescription):
