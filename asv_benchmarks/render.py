@@ -37,8 +37,9 @@ Written by `python -m asv_benchmarks.report` from {sources}; no figure is typed 
   subword-nmt for its codes. A backend that differs anywhere is marked *inexact* and never ranked. One that refuses a
   file is listed at the end with its words.
 - Every backend is given the same `list[str]` and called in the fastest form it has that ends in flat ids (below).
-  Special tokens are recognised by all but tiktoken and sentencepiece; no corpus contains one. The garbage collector is off while timing,
-  and what a call returned is dropped after the clock is read.
+  Special tokens are recognised by all but tiktoken, sentencepiece, subword-nmt and, with vocabularies of the latter
+  two, ours; no corpus contains one. The garbage collector is off while timing, and what a call returned is dropped
+  after the clock is read.
 - MB/s counts bytes of UTF-8, 1 MB = 10^6 bytes. Slow libraries (tiktoken, tokenizers, sentencepiece, kitoken,
   BlingFire, subword-nmt) are timed on the first part of a corpus only; each run says how much.
 

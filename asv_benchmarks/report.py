@@ -111,8 +111,15 @@ def _measure_alone(names: list[str], vocabulary: str, rounds: int, one: list[int
     return found
 
 
+def _save(results: dict[str, Any], options: argparse.Namespace) -> Path:
+    path: Path = options.results or ROOT / "docs" / "results" / f"{results['date'][:10]}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure what the options ask for; see :func:`main`."""
+    """Measure what the options ask for, and save after each vocabulary; see :func:`main`."""
     names = [name for name in options.backends if available(name)]
     for name in options.backends:
         if name not in names:
@@ -160,7 +167,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         if "alone" not in options.skip:
             for kind, entries in _measure_alone(names, vocabulary, rounds, one, options.quick).items():
                 results[kind] += entries
-    results["settings"]["minutes"] = round((time.time() - started) / 60, 1)
+        results["settings"]["minutes"] = round((time.time() - started) / 60, 1)
+        _save(results, options)
     return results
 
 
@@ -187,9 +195,7 @@ def main(arguments: list[str] | None = None) -> None:
         runs = {Path(name).name: json.loads(Path(name).read_text(encoding="utf-8")) for name in options.render}
     else:
         results = run(options)
-        path = options.results or ROOT / "docs" / "results" / f"{results['date'][:10]}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        path = _save(results, options)
         _say(f"results: {path}")
         runs = {path.name: results}
     options.out.parent.mkdir(parents=True, exist_ok=True)

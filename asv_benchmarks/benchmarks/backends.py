@@ -57,16 +57,20 @@ class NumbaNlp(Backend):
         import numba_nlp
 
         self.tokenizer = numba_nlp.load_tokenizer(str(compiled_path(self.vocabulary)))
+        # recognised as by the peers of the family; sentencepiece and subword-nmt know none, and that is our default too
+        family = family_of(self.vocabulary)
+        plain = family in {"unigram", "sentencepiece_bpe"} or self.vocabulary == "subword_nmt"
+        self.special = None if plain else "match"
 
     def encode_batch(self, texts: list[str]) -> Any:
-        return self.tokenizer.encode_batch(texts, special="match", num_threads=self.threads)
+        return self.tokenizer.encode_batch(texts, special=self.special, num_threads=self.threads)
 
     def encode_spans(self, texts: list[str]) -> Any:
         """Ids and character spans of every text."""
-        return self.tokenizer.encode_batch(texts, special="match", num_threads=self.threads, spans=True)
+        return self.tokenizer.encode_batch(texts, special=self.special, num_threads=self.threads, spans=True)
 
     def encode_one(self, text: str) -> Any:
-        return self.tokenizer.encode(text, special="match")
+        return self.tokenizer.encode(text, special=self.special)
 
     def flat(self, out: Any) -> Flat:
         return out.values.astype(np.int64), out.offsets.astype(np.int64)
