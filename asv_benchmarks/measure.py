@@ -23,7 +23,15 @@ from .benchmarks.backends import BACKENDS, Backend, Flat, available, reference_f
 from .benchmarks.corpora import LATENCY_TEXTS, Missing, corpus, size, slices
 from .machine import pin
 
-__all__ = ["Record", "find_refusals", "measure_encode", "measure_latency", "measure_spans", "measure_threads", "same_ids"]
+__all__ = [
+    "Record",
+    "find_refusals",
+    "measure_encode",
+    "measure_latency",
+    "measure_spans",
+    "measure_threads",
+    "same_ids",
+]
 
 #: Every n-th slice is held out; which one moves with the round, so that all of a corpus is held out in turn.
 HELD_OUT_EVERY = 5
