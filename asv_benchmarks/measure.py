@@ -136,19 +136,22 @@ def _passes(backend: Callable[[], Backend], texts: list[str], runs: list[list[st
     return {"cold": cold, "warm": warm, "held-out": held}
 
 
+def _refusal(vocabulary: str, name: str) -> str | None:
+    try:
+        BACKENDS[name](vocabulary, 1)
+    except (KeyboardInterrupt, SystemExit, FileNotFoundError):
+        raise
+    except BaseException as error:  # a panic of a Rust library is no Exception
+        if name == "numba_nlp":
+            raise
+        return str(error).split("\n")[0]
+    return None
+
+
 def find_refusals(vocabulary: str, names: list[str]) -> dict[str, str]:
     """The libraries that do not load the vocabulary (or fail on the text "."), and what they say."""
-    found = {}
-    for name in names:
-        try:
-            BACKENDS[name](vocabulary, 1)
-        except (KeyboardInterrupt, SystemExit, FileNotFoundError):
-            raise
-        except BaseException as error:  # a panic of a Rust library is no Exception
-            if name == "numba_nlp":
-                raise
-            found[name] = str(error).split("\n")[0]
-    return found
+    found = {name: _refusal(vocabulary, name) for name in names}
+    return {name: message for name, message in found.items() if message is not None}
 
 
 def measure_encode(

@@ -7,6 +7,7 @@ more, then the entries one after the other. An entry behind a space starts a wor
 from __future__ import annotations
 
 import importlib.util
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -38,5 +39,5 @@ def read_words(path: Path) -> list[str]:
     first = _HEADER_WORDS + 1
     offsets = np.frombuffer(content, "<u4", n + 1, 4 * first).tolist()
     start = 4 * (first + n + 1)
-    parts = [content[start + a : start + b].decode() for a, b in zip(offsets, offsets[1:], strict=False)]
+    parts = [content[start + a : start + b].decode() for a, b in pairwise(offsets)]
     return [part[1:] if part.startswith(" ") else f"##{part}" for part in parts]

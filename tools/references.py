@@ -178,7 +178,7 @@ def rank_file(vocabulary: str) -> Path:
 
 
 def source_path(vocabulary: str) -> Path | tuple[Path, Path]:
-    """The original file(s) of a vocabulary: ``.tiktoken``, ``vocab.txt``, ``.model``, codes, or vocabulary and merges."""
+    """The original file(s) of a vocabulary: ``.tiktoken``, ``vocab.txt``, ``.model``, codes, vocabulary and merges."""
     if vocabulary in SENTENCEPIECE_MODELS:
         return sentencepiece_file(vocabulary)
     if vocabulary in CHARACTER_BPE:

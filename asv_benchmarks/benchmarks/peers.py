@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -277,7 +277,7 @@ class Blingfire(Backend):
     slow = True
     families = ("unigram", "wordpiece")
     #: Vocabulary -> name of the model.
-    models = {
+    models: ClassVar[dict[str, str]] = {
         "bert_uncased": "bert_base_tok",
         "bert_cased": "bert_base_cased_tok",
         "bert_chinese": "bert_chinese",
