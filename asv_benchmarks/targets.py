@@ -24,12 +24,12 @@ __all__ = ["targets"]
 
 #: Stands for the fastest exact peer that is not sentencepiece.
 OTHERS = "others"
-#: Family -> (cell, peer or None for the fastest exact one, ratio wanted in English and code, and elsewhere).
+#: Family -> (cells, peer or None for the fastest exact one, ratio wanted in English and code, and elsewhere); 0: none.
 _WANTED: dict[str, list[tuple[tuple[str, ...], str | None, float, float]]] = {
     "byte_bpe": [(CELLS, None, 1, 1)],
     "unigram": [(("warm",), "sentencepiece", 6, 6), (("warm",), OTHERS, 2, 2), (("cold",), "sentencepiece", 2, 2)],
     "sentencepiece_bpe": [(CELLS, None, 5, 5)],
-    "wordpiece": [(CELLS, "nanotoken", 1, 2)],
+    "wordpiece": [(CELLS, "nanotoken", 1, 2), (CELLS, None, 0, 2)],
     "character_bpe": [(CELLS, None, 1, 1)],
 }
 FAMILIES = {
@@ -60,7 +60,7 @@ def _ratio_targets(results: dict[str, Any], vocabulary: str) -> list[list[str]]:
     for corpus in unique(record["corpus"] for record in select(results, table="encode", vocabulary=vocabulary)):
         for cells, peer, easy, hard in _WANTED[family_of(vocabulary)]:
             wanted = hard if corpus == "multilingual_lines" else easy
-            for cell in cells:
+            for cell in cells if wanted else ():
                 records = select(results, table="encode", vocabulary=vocabulary, corpus=corpus, cell=cell)
                 name, figure = _against(records, peer)
                 if figure is not None:
