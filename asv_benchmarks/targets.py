@@ -68,7 +68,7 @@ def _ratio_targets(results: dict[str, Any], vocabulary: str) -> list[list[str]]:
                     reached = figure > 1 if wanted == 1 else figure >= wanted
                     what = f"{vocabulary}, {corpus}, {cell}: ours / {name}"
                     rows.append([what, sign, f"{figure:.2f}", "yes" if reached else "**no**"])
-    return rows
+    return [list(row) for row in dict.fromkeys(map(tuple, rows))]
 
 
 def targets(results: dict[str, Any]) -> list[str]:
