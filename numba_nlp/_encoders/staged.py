@@ -139,6 +139,7 @@ class StagedEncoder(CachedEncoder):
             "normalizers": list(self._metadata["normalizers"]),
             "pre_tokenizers": list(self._metadata["pre_tokenizers"]),
             "decoders": list(self._metadata["decoders"]),
+            "cut into words": "not before the stages" if self._words is None else "of raw text, before spaces",
             **super().describe(),
         }
 

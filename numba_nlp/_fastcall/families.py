@@ -100,9 +100,7 @@ def staged_words() -> Family:
     from numba_nlp.kernels.segment.row_firsts import FIRSTS
     from numba_nlp.kernels.segment.staged_words import WordScratch, WordTables, fill_words
 
-    return Family(
-        "staged_words", WordTables, WordScratch, encode_unseen_word, {"words": fill_words}, {"words": FIRSTS}
-    )
+    return Family("staged_words", WordTables, WordScratch, encode_unseen_word, {"words": fill_words}, {"words": FIRSTS})
 
 
 def make_all() -> None:

@@ -44,9 +44,7 @@ def encode_unseen_word(tables, cache, data, start, n, low, high, home, scratch, 
     """
     calls, found = scratch.stages, scratch.found
     stages = calls[FIRST_STAGES] if is_first_of_row(low, high, n) else calls[NEXT_STAGES]
-    n_ids = call6(
-        calls[RUN], calls[MODEL], stages, address_of(data, 0) + start, n, address_of(found, 0), found.size
-    )
+    n_ids = call6(calls[RUN], calls[MODEL], stages, address_of(data, 0) + start, n, address_of(found, 0), found.size)
     if n_ids < 0 or n_ids > n * IDS_PER_BYTE:
         return np.int64(-1)
     for i in range(n_ids):

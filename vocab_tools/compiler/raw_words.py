@@ -105,8 +105,6 @@ def _cuts_are_covered(description: StagedDescription, space: str) -> bool:
             is_cut |= stage.delimiter == space
         elif isinstance(stage, pre_tokenizers.Whitespace | pre_tokenizers.WhitespaceSplit):
             is_cut |= space == " "
-        elif isinstance(stage, pre_tokenizers.ByteLevel):
-            is_cut |= space == " " and stage.use_regex
         elif not isinstance(stage, pre_tokenizers.Digits | pre_tokenizers.Punctuation):
             return False
     if is_cut:
