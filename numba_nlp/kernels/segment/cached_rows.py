@@ -143,7 +143,21 @@ def enter_chunk(cache, data, start, n, low, high, home, ids, first, n_ids):
 
 @kernel
 def key_by_parts(data, start, length, masks):
-    """Key of one span that is long, or that may not be read 16 bytes at a time."""
+    """Key of one span that is long, or that may not be read 16 bytes at a time.
+
+    Parameters
+    ----------
+    data : uint8[m]
+    start, length : int64
+        The span.
+    masks : uint64[68]
+        Made by :func:`numba_nlp.kernels.segment.bpe_memory.key_masks`.
+
+    Returns
+    -------
+    low, high : uint64, uint64
+        Those of a span that is too long for the cache equal no key.
+    """
     if length > LONG_LIMIT:
         return masks[LONGEST], masks[LONGEST]
     if length > SHORT_LIMIT:
