@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -56,14 +56,15 @@ CASES: dict[str, tuple[models.Model, Any, Any, bool]] = {
     "first behind": (_bpe(False, True, False), normalizers.NFC(), FIRST, False),
 }
 TRICKY = [
-    "a\u00a0 b", "a\u0301 \u0301b", " \u0301 b", "a\u200b b", "a\t b", "a\u3000 b", "\u0600 a", "a \u0308 b", "x\u00ad y",
+    "a\u00a0 b", "a\u0301 \u0301b", " \u0301 b", "a\u200b b", "a\t b", "a\u3000 b", "\u0600 a", "a \u0308 b",
+    "x\u00ad y",
     "  lead", "trail  ", "   ", " ", "", "a  b   c", "\ufdfa \ufdfa", "\u2581 a", "a\u2581 b", "``a'' ``", "to </s> be",
     "</s>to be</s> to", "<mask> to", "to <mask>", "\ue000 b", "\U0001f600 \U0001f600", "\u65e5 \u672c", "!! ?? 00 12",
     "the. the , the", "a\r\n b", "\x00 a", "a\x85 b", "\ufeff a", "to\u2028 be", "\u1680 x", "a\u1680 x",
 ]  # fmt: skip
 
 
-@lru_cache(maxsize=None)
+@cache
 def pair(name: str) -> Pair:
     model, normalizer, cutter, _ = CASES[name]
     reference = Tokenizer(model)

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
-from numba_nlp._encoders.cached import CachedEncoder, Context
+from numba_nlp._encoders.cached import CachedEncoder, Context, SingleCall
 from numba_nlp._encoders.chunks import Chunk, encode_in_chunks
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
-from numba_nlp._encoders.single import SingleCall, SingleStages
+from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError
 from numba_nlp._encoders.staged_words import StagedWordEncoder
 from numba_nlp._encoders.tables import for_any_bytes
