@@ -183,7 +183,7 @@ class ControlBlock:
         single_ids = np.zeros(SINGLE_LIMIT * ids_per_byte + SPARE_IDS, np.int32)
         single_places = np.zeros(4, np.int64)
         functions = numpy_functions()
-        block[ENCODE_ROWS] = family.rows[pattern].address
+        block[ENCODE_ROWS] = block[MODEL_ROWS] = family.rows[pattern].address
         block[ENCODE_UNSEEN] = family.unseen.address
         block[AS_UTF8] = python_function_address("PyUnicode_AsUTF8AndSize")
         block[CLEAR_ERROR] = python_function_address("PyErr_Clear")
@@ -223,7 +223,6 @@ class ControlBlock:
         ids_per_byte : int
         """
         single_ids = np.zeros(capacity * ids_per_byte + SPARE_IDS, np.int32)
-        self.block[MODEL_ROWS] = self.block[ENCODE_ROWS]
         self.block[ENCODE_ROWS] = function.address
         self.block[TEXT] = stages.address
         self.block[SINGLE_IDS] = single_ids.ctypes.data
