@@ -118,6 +118,7 @@ def build_arrays(description: CharacterDescription) -> tuple[dict[str, NDArray[A
         "decoder_spaces_suffix": description.spaces_suffix,
         "special_policy": description.special_policy,
         **normalizer_metadata,
+        **({} if description.inputs is None else description.inputs.metadata()),
     }
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, metadata
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vocab_tools.formats.description import AddedToken
+from vocab_tools.formats.model_inputs import InputSettings
 
 __all__ = ["BertOptions", "CharacterDescription"]
 
@@ -81,6 +82,8 @@ class CharacterDescription:
         What is done with special tokens written in the text.
     template_single : tuple of int
         Ids that make up one encoded text when special tokens are asked for.
+    inputs : InputSettings or None
+        What the source says about model inputs.
     """
 
     name: str
@@ -110,3 +113,4 @@ class CharacterDescription:
     added_tokens: tuple[AddedToken, ...] = field(default=(), repr=False)
     special_policy: str = "match"
     template_single: tuple[int, ...] = ()
+    inputs: InputSettings | None = None
