@@ -78,8 +78,8 @@ class CharacterBpeEncoder(CachedEncoder):
         return self.normalizer is None
 
     def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages | None:
-        # ASCII is in every normal form, and the kernels look at letters of ASCII in lower case themselves; the search for
-        # added tokens in normalized text does not
+        # ASCII is in every normal form, and the kernels look at letters of ASCII in lower case themselves; the search
+        # for added tokens in normalized text does not
         return None if self.normalizer is None else SingleStages(forms, self.normalizer, leaves_ascii=not forms)
 
     def describe(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A ``tokenizer.json`` whose BPE marks its pieces by a suffix or a prefix, against tokenizers: CLIP's, GPT's, made ones."""
+"""A ``tokenizer.json`` whose BPE marks its pieces by a suffix or a prefix, against tokenizers."""
 
 from __future__ import annotations
 
