@@ -23,14 +23,20 @@ from .benchmarks.backends import BACKENDS, Backend, Flat, available, reference_f
 from .benchmarks.corpora import LATENCY_TEXTS, Missing, corpus, size, slices
 from .machine import pin
 
-__all__ = ["Record", "measure_encode", "measure_latency", "measure_spans", "measure_threads", "same_ids"]
+__all__ = [
+    "Record",
+    "find_refusals",
+    "measure_encode",
+    "measure_latency",
+    "measure_spans",
+    "measure_threads",
+    "same_ids",
+]
 
 #: Every n-th slice is held out; which one moves with the round, so that all of a corpus is held out in turn.
 HELD_OUT_EVERY = 5
 #: Name of the row that says what two threads which share nothing reach.
 MACHINE = "two separate tokenizers"
-#: The two references are timed on about so many bytes of each corpus.
-SLOW_SAMPLE_BYTES = 2_000_000
 SLOW_ROUNDS = 3
 #: A small corpus is passed in a millisecond or two, where one interruption decides: it gets more rounds.
 SMALL_BYTES = 1_000_000
@@ -130,15 +136,41 @@ def _passes(backend: Callable[[], Backend], texts: list[str], runs: list[list[st
     return {"cold": cold, "warm": warm, "held-out": held}
 
 
+def _refusal(vocabulary: str, name: str) -> str | None:
+    try:
+        BACKENDS[name](vocabulary, 1)
+    except (KeyboardInterrupt, SystemExit, FileNotFoundError):
+        raise
+    except BaseException as error:  # a panic of a Rust library is no Exception
+        if name == "numba_nlp":
+            raise
+        return str(error).split("\n")[0]
+    return None
+
+
+def find_refusals(vocabulary: str, names: list[str]) -> dict[str, str]:
+    """The libraries that do not load the vocabulary (or fail on the text "."), and what they say."""
+    found = {name: _refusal(vocabulary, name) for name in names}
+    return {name: message for name, message in found.items() if message is not None}
+
+
 def measure_encode(
-    vocabulary: str, names: list[str], corpora: list[str], rounds: int, threads: int, limit_bytes: int | None
+    vocabulary: str,
+    names: list[str],
+    corpora: list[str],
+    rounds: int,
+    threads: int,
+    limit_bytes: int | None,
+    slow_bytes: int,
 ) -> list[Record]:
     """Cold, warm and held-out cells of every corpus that is on this machine.
 
     Parameters
     ----------
     limit_bytes : int or None
-        Take only so many bytes of each corpus (``--quick``).
+        Take only so many bytes of each corpus (``--quick``, ``--megabytes``).
+    slow_bytes : int
+        The same for the slow backends.
     """
     records: list[Record] = []
     for corpus_name in corpora:
@@ -153,7 +185,7 @@ def measure_encode(
         slow = [name for name in names if BACKENDS[name].slow]
         for group, texts, turns in (
             (fast, whole, rounds if size(whole) > SMALL_BYTES else rounds * SMALL_ROUNDS),
-            (slow, _sample(whole, SLOW_SAMPLE_BYTES), min(rounds, SLOW_ROUNDS)),
+            (slow, _sample(whole, slow_bytes), min(rounds, SLOW_ROUNDS)),
         ):
             if group:
                 records += _measure_group(vocabulary, group, corpus_name, texts, turns, threads)
@@ -266,7 +298,9 @@ def _on_halves(vocabulary: str) -> Callable[[Any], None]:
     return run
 
 
-def measure_threads(vocabulary: str, names: list[str], corpora: list[str], rounds: int) -> list[Record]:
+def measure_threads(
+    vocabulary: str, names: list[str], corpora: list[str], rounds: int, limit_bytes: int | None
+) -> list[Record]:
     """Warm speed with two threads; ours also with one, interleaved, on lists and on Arrow arrays; and the machine's.
 
     Runs in a process whose pools have two threads. Peers with one thread are in the one-thread process, so their gain
@@ -275,7 +309,7 @@ def measure_threads(vocabulary: str, names: list[str], corpora: list[str], round
     records = []
     for corpus_name in corpora:
         try:
-            texts = list(corpus(corpus_name))
+            texts = list(_sample(corpus(corpus_name), limit_bytes or sys.maxsize))
         except Missing:
             continue
         n_bytes = size(texts)
@@ -318,8 +352,11 @@ def main() -> None:
         "spans": measure_spans,
         "threads": measure_threads,
     }
-    records = functions[job.pop("kind")](**job)
-    json.dump([asdict(record) for record in records], sys.stdout)
+    kind = job.pop("kind")
+    if kind == "refusals":
+        json.dump(find_refusals(**job), sys.stdout)
+    else:
+        json.dump([asdict(record) for record in functions[kind](**job)], sys.stdout)
 
 
 if __name__ == "__main__":

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from statistics import median
 from typing import Any
 
 from .benchmarks.backends import BACKENDS
 from .benchmarks.corpora import CORPORA
+from .tables import CELLS, adversarial_share, label, ratio, select, spans_cost, speeds, spread, table, unique
+from .targets import targets
 
 __all__ = ["render"]
 
-OURS = "numba_nlp"
-CELLS = ("cold", "warm", "held-out")
-
 _INTRODUCTION = """# Benchmarks
 
-Written by `python -m asv_benchmarks.report` from `docs/results/{source}`; no figure is typed by hand.
+Written by `python -m asv_benchmarks.report` from {sources}; no figure is typed by hand.
 
-{machine}
+{runs}
 
 ## How the figures are made
 
@@ -27,12 +25,17 @@ Written by `python -m asv_benchmarks.report` from `docs/results/{source}`; no fi
 - Backends are **interleaved** (A B C, then B C A, ...), so each sees the same machine. A figure is the median of all
   rounds, with the slowest and the fastest sample in brackets. A **ratio** is the median over rounds of ours divided by
   the fastest exact peer of that cell *in the same round*: above 1 we are faster.
-- Before timing, the ids of the whole corpus are compared with those of the reference (tiktoken; for GPT-2 also
-  tokenizers). A backend that differs is marked *inexact* and never ranked.
+- Before timing, the ids of the whole corpus are compared with those of the reference: tiktoken (for GPT-2 also
+  tokenizers); sentencepiece for `.model` files, or tokenizers with the `tokenizer.json` made of the same model, since a
+  library that reads the one cannot be asked for the ids of the other; tokenizers for WordPiece, GPT and CLIP;
+  subword-nmt for its codes. A backend that differs anywhere is marked *inexact* and never ranked. One that refuses a
+  file is listed at the end with its words.
 - Every backend is given the same `list[str]` and called in the fastest form it has that ends in flat ids (below).
-  Special tokens are recognised by all but tiktoken; no corpus contains one. The garbage collector is off while timing,
-  and what a call returned is dropped after the clock is read.
-- MB/s counts bytes of UTF-8, 1 MB = 10^6 bytes. tiktoken and tokenizers are timed on the first 2 MB of a corpus.
+  Special tokens are recognised by all but tiktoken, sentencepiece, subword-nmt and, with vocabularies of the latter
+  two, ours; no corpus contains one. The garbage collector is off while timing, and what a call returned is dropped
+  after the clock is read.
+- MB/s counts bytes of UTF-8, 1 MB = 10^6 bytes. Slow libraries (tiktoken, tokenizers, sentencepiece, kitoken,
+  BlingFire, subword-nmt) are timed on the first part of a corpus only; each run says how much.
 
 - **cold**: a fresh tokenizer instance (vocabulary loaded, code compiled, caches of words empty), first pass over the
   corpus. Whether fresh instances are really cold in a process that held others before is checked below.
@@ -42,88 +45,33 @@ Written by `python -m asv_benchmarks.report` from `docs/results/{source}`; no fi
 """
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    head = list(head)
-    lines = ["| " + " | ".join(head) + " |", "|" + "|".join([" --- "] + [" ---: "] * (len(head) - 1)) + "|"]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def _speeds(record: dict[str, Any]) -> list[float]:
-    """MB/s of every sample."""
-    sizes = record["sizes"] or [record["n_bytes"]] * len(record["seconds"])
-    return [n / 1e6 / seconds for n, seconds in zip(sizes, record["seconds"], strict=True)]
-
-
-def _spread(values: list[float], digits: int) -> str:
-    return f"{median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
-
-
-def _label(record: dict[str, Any]) -> str:
-    return record["backend"] if record["exact"] else f"{record['backend']} (*inexact*)"
-
-
-def _fastest_peer(records: list[dict[str, Any]]) -> dict[str, Any] | None:
-    peers = [record for record in records if record["backend"] != OURS and record["exact"]]
-    return min(peers, key=lambda record: median(record["seconds"]) / (record["n_bytes"] or 1), default=None)
-
-
-def _paired_ratio(ours: dict[str, Any], peer: dict[str, Any]) -> float:
-    """Median over samples of (peer's seconds / our seconds), both per byte, taken in the same round."""
-    mine, theirs = ours["seconds"], peer["seconds"]
-    if len(mine) != len(theirs):  # a slow reference has fewer rounds
-        return median(theirs) / (peer["n_bytes"] or 1) / (median(mine) / (ours["n_bytes"] or 1))
-    scale = (ours["n_bytes"] or 1) / (peer["n_bytes"] or 1)
-    return median(b / a for a, b in zip(mine, theirs, strict=True)) * scale
-
-
-def _ratio(records: list[dict[str, Any]]) -> tuple[str, float | None]:
-    """``1.23 (name)`` and the number, against the fastest exact peer of these records of one cell."""
-    ours = next((record for record in records if record["backend"] == OURS), None)
-    peer = _fastest_peer(records)
-    if ours is None or peer is None:
-        return "-", None
-    if not ours["exact"]:
-        return "ours is inexact", None
-    ratio = _paired_ratio(ours, peer)
-    return f"**{ratio:.2f}** ({peer['backend']})", ratio
-
-
-def _select(results: dict[str, Any], **wanted: Any) -> list[dict[str, Any]]:
-    return [record for record in results["records"] if all(record[key] == value for key, value in wanted.items())]
-
-
-def _unique(values: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(values))
-
-
 def _encode_tables(results: dict[str, Any]) -> list[str]:
     parts = ["## Batches, one thread, MB/s"]
-    everything = _select(results, table="encode")
-    for vocabulary in _unique(record["vocabulary"] for record in everything):
-        for corpus in _unique(record["corpus"] for record in everything if record["vocabulary"] == vocabulary):
-            records = _select(results, table="encode", vocabulary=vocabulary, corpus=corpus)
+    everything = select(results, table="encode")
+    for vocabulary in unique(record["vocabulary"] for record in everything):
+        for corpus in unique(record["corpus"] for record in everything if record["vocabulary"] == vocabulary):
+            records = select(results, table="encode", vocabulary=vocabulary, corpus=corpus)
             cells = [cell for cell in CELLS if any(record["cell"] == cell for record in records)]
             rows = []
-            for backend in _unique(record["backend"] for record in records):
+            for backend in unique(record["backend"] for record in records):
                 mine = {record["cell"]: record for record in records if record["backend"] == backend}
                 first = next(iter(mine.values()))
-                figures = [_spread(_speeds(mine[cell]), 0) if cell in mine else "-" for cell in cells]
-                rows.append([_label(first), *figures])
-            ratios = [_ratio([record for record in records if record["cell"] == cell])[0] for cell in cells]
+                figures = [spread(speeds(mine[cell]), 0) if cell in mine else "-" for cell in cells]
+                rows.append([label(first), *figures])
+            ratios = [ratio([record for record in records if record["cell"] == cell])[0] for cell in cells]
             rows.append(["ours / fastest exact peer", *ratios])
             megabytes = max(record["n_bytes"] for record in records) / 1e6
             about = f"{CORPORA[corpus]}; {megabytes:.1f} MB"
-            parts += [f"### {vocabulary}, {corpus}", about, _table(["", *cells], rows)]
+            parts += [f"### {vocabulary}, {corpus}", about, table(["", *cells], rows)]
     return parts
 
 
 def _cold_check(results: dict[str, Any]) -> list[str]:
     """How much faster a fresh instance is than the first instance of the process, on a corpus new to the process."""
     shares: dict[str, list[float]] = {}
-    for first in _select(results, table="encode", cell="unseen"):
+    for first in select(results, table="encode", cell="unseen"):
         same = {key: first[key] for key in ("vocabulary", "corpus", "backend")}
-        for cold in _select(results, table="encode", cell="cold", **same):
+        for cold in select(results, table="encode", cell="cold", **same):
             shares.setdefault(first["backend"], []).append(first["seconds"][0] / median(cold["seconds"]))
     if not shares:
         return []
@@ -132,58 +80,42 @@ def _cold_check(results: dict[str, Any]) -> list[str]:
         "Time of the very first pass over a corpus in the process, divided by the median of the *cold* cell; median "
         "and range over all corpora. A cache that outlives its instance would show as a figure well above 1, near the "
         "ratio of warm to cold; one-time costs of a process raise it a little.",
-        _table(["", "first in process / cold"], [[name, _spread(values, 2)] for name, values in shares.items()]),
+        table(["", "first in process / cold"], [[name, spread(values, 2)] for name, values in shares.items()]),
     ]
 
 
 def _latency_tables(results: dict[str, Any]) -> list[str]:
     parts = ["## One short text, warm, µs", "Each sample is the mean of 2000 calls in a row (references: 200)."]
-    for vocabulary in _unique(record["vocabulary"] for record in _select(results, table="latency")):
-        records = _select(results, table="latency", vocabulary=vocabulary)
-        texts = _unique(record["corpus"] for record in records)
+    for vocabulary in unique(record["vocabulary"] for record in select(results, table="latency")):
+        records = select(results, table="latency", vocabulary=vocabulary)
+        texts = unique(record["corpus"] for record in records)
         rows = []
-        for backend in _unique(record["backend"] for record in records):
+        for backend in unique(record["backend"] for record in records):
             mine = {record["corpus"]: record for record in records if record["backend"] == backend}
-            figures = [_spread([1e6 * s for s in mine[text]["seconds"]], 2) for text in texts]
-            rows.append([_label({"backend": backend, "exact": all(r["exact"] for r in mine.values())}), *figures])
+            figures = [spread([1e6 * s for s in mine[text]["seconds"]], 2) for text in texts]
+            rows.append([label({"backend": backend, "exact": all(r["exact"] for r in mine.values())}), *figures])
         rows.append(
-            ["ours / fastest exact peer", *(_ratio([r for r in records if r["corpus"] == text])[0] for text in texts)]
+            ["ours / fastest exact peer", *(ratio([r for r in records if r["corpus"] == text])[0] for text in texts)]
         )
-        parts += [f"### {vocabulary}", _table(["", *texts], rows)]
+        parts += [f"### {vocabulary}", table(["", *texts], rows)]
     return parts
 
 
-def _spans_cost(results: dict[str, Any], vocabulary: str, corpus: str) -> float:
-    by_cell = {r["cell"]: r for r in _select(results, table="spans", vocabulary=vocabulary, corpus=corpus)}
-    return median(b / a for a, b in zip(by_cell["ids"]["seconds"], by_cell["spans"]["seconds"], strict=True))
-
-
 def _spans_table(results: dict[str, Any]) -> list[str]:
-    records = _select(results, table="spans")
+    records = select(results, table="spans")
     if not records:
         return []
     rows = []
     for vocabulary, corpus in dict.fromkeys((r["vocabulary"], r["corpus"]) for r in records):
-        by_cell = {r["cell"]: r for r in _select(results, table="spans", vocabulary=vocabulary, corpus=corpus)}
-        figures = [_spread(_speeds(by_cell[cell]), 0) for cell in ("ids", "spans")]
-        rows.append([f"{vocabulary}, {corpus}", *figures, f"{_spans_cost(results, vocabulary, corpus):.2f}"])
+        by_cell = {r["cell"]: r for r in select(results, table="spans", vocabulary=vocabulary, corpus=corpus)}
+        figures = [spread(speeds(by_cell[cell]), 0) for cell in ("ids", "spans")]
+        rows.append([f"{vocabulary}, {corpus}", *figures, f"{spans_cost(results, vocabulary, corpus):.2f}"])
     head = ["", "ids, MB/s", "ids and spans, MB/s", "time with spans / without"]
-    return ["## Spans in characters, warm, one thread", _table(head, rows)]
-
-
-def _threads_gain(results: dict[str, Any], vocabulary: str, corpus: str, cell: str) -> float | None:
-    found = {
-        r["threads"]: r
-        for r in _select(results, table="threads", vocabulary=vocabulary, corpus=corpus, cell=cell)
-        if r["backend"] == OURS
-    }
-    if set(found) != {1, 2}:
-        return None
-    return median(a / b for a, b in zip(found[1]["seconds"], found[2]["seconds"], strict=True))
+    return ["## Spans in characters, warm, one thread", table(head, rows)]
 
 
 def _threads_table(results: dict[str, Any]) -> list[str]:
-    records = _select(results, table="threads")
+    records = select(results, table="threads")
     if not records:
         return []
     parts = [
@@ -197,19 +129,14 @@ def _threads_table(results: dict[str, Any]) -> list[str]:
         rows = []
         for backend, cell in dict.fromkeys((r["backend"], r["cell"]) for r in here):
             by_threads = {r["threads"]: r for r in here if (r["backend"], r["cell"]) == (backend, cell)}
-            figures = [_spread(_speeds(by_threads[n]), 0) if n in by_threads else "-" for n in (1, 2)]
+            figures = [spread(speeds(by_threads[n]), 0) if n in by_threads else "-" for n in (1, 2)]
             gain = "-"
             if set(by_threads) == {1, 2}:
                 pairs = zip(by_threads[1]["seconds"], by_threads[2]["seconds"], strict=True)
                 gain = f"{median(a / b for a, b in pairs):.2f}"
             rows.append([f"{backend}, {cell}", *figures, gain])
-        parts += [f"### {vocabulary}, {corpus}", _table(["", "one", "two", "gain"], rows)]
+        parts += [f"### {vocabulary}, {corpus}", table(["", "one", "two", "gain"], rows)]
     return parts
-
-
-def _adversarial_share(entry: dict[str, Any]) -> float:
-    """Speed on the shape (first pass) as a share of the speed on 1 MB of Python sources, cold as well."""
-    return entry["seconds"]["ordinary"] / entry["seconds"]["first"]
 
 
 def _adversarial_table(results: dict[str, Any]) -> list[str]:
@@ -220,20 +147,20 @@ def _adversarial_table(results: dict[str, Any]) -> list[str]:
         "A fresh process per cell: 1 MB of Python sources, then the text, first pass, in MB/s; in brackets the share "
         "of the speed on the sources. *stopped*: over the limit of seconds that the results file states.",
     ]
-    for vocabulary in _unique(entry["vocabulary"] for entry in results["adversarial"]):
+    for vocabulary in unique(entry["vocabulary"] for entry in results["adversarial"]):
         entries = [entry for entry in results["adversarial"] if entry["vocabulary"] == vocabulary]
-        shapes = _unique(entry["shape"] for entry in entries)
+        shapes = unique(entry["shape"] for entry in entries)
         rows = []
-        for backend in _unique(entry["backend"] for entry in entries):
+        for backend in unique(entry["backend"] for entry in entries):
             row = [backend]
             for entry in (e for e in entries if e["backend"] == backend):
                 if entry["seconds"] is None:
                     row.append("*stopped*")
                     continue
                 mark = "" if entry["exact"] else " *inexact*"
-                row.append(f"{1 / entry['seconds']['first']:.1f} ({_adversarial_share(entry):.2f}){mark}")
+                row.append(f"{1 / entry['seconds']['first']:.1f} ({adversarial_share(entry):.2f}){mark}")
             rows.append(row)
-        parts += [f"### {vocabulary}", _table(["", *shapes], rows)]
+        parts += [f"### {vocabulary}", table(["", *shapes], rows)]
     return parts
 
 
@@ -246,13 +173,13 @@ def _startup_table(results: dict[str, Any]) -> list[str]:
         "A fresh interpreter imports the library, loads the vocabulary and encodes one sentence; *total* runs from "
         "before the process to the ids. Medians. tiktoken reads its rank files from disk.",
     ]
-    for vocabulary in _unique(entry["vocabulary"] for entry in results["startup"]):
+    for vocabulary in unique(entry["vocabulary"] for entry in results["startup"]):
         entries = [entry for entry in results["startup"] if entry["vocabulary"] == vocabulary]
         rows = []
-        for backend in _unique(entry["backend"] for entry in entries):
+        for backend in unique(entry["backend"] for entry in entries):
             mine = [entry for entry in entries if entry["backend"] == backend]
             rows.append([backend, *(f"{1000 * median(entry[column] for entry in mine):.0f}" for column in columns)])
-        parts += [f"### {vocabulary}", _table(["", *columns], rows)]
+        parts += [f"### {vocabulary}", table(["", *columns], rows)]
     return parts
 
 
@@ -260,96 +187,75 @@ def _memory_table(results: dict[str, Any]) -> list[str]:
     if not results["memory"]:
         return []
     parts = ["## Peak memory, MB"]
-    for vocabulary in _unique(entry["vocabulary"] for entry in results["memory"]):
+    for vocabulary in unique(entry["vocabulary"] for entry in results["memory"]):
         entries = [entry for entry in results["memory"] if entry["vocabulary"] == vocabulary]
         rows = [
             [entry["backend"], f"{entry['megabytes']['loaded']:.0f}", f"{entry['megabytes']['peak']:.0f}"]
             for entry in entries
         ]
         head = ["", "import and load", f"and two passes over {entries[0]['corpus']}"]
-        parts += [f"### {vocabulary}", _table(head, rows)]
+        parts += [f"### {vocabulary}", table(head, rows)]
     parts.append(
         "Growth of the largest resident size over that of the texts alone; the second figure holds the ids of a pass."
     )
     return parts
 
 
-def _targets(results: dict[str, Any]) -> list[str]:
-    """Each target of the project beside its figure."""
-    rows = []
-
-    def row(what: str, wanted: str, figure: float | None, digits: int, reached: bool) -> None:
-        if figure is not None:
-            rows.append([what, wanted, f"{figure:.{digits}f}", "yes" if reached else "**no**"])
-
-    for record in _select(results, table="encode", backend=OURS):
-        if record["cell"] not in CELLS:
-            continue
-        same = _select(results, table="encode", **{k: record[k] for k in ("vocabulary", "corpus", "cell")})
-        ratio = _ratio(same)[1]
-        what = f"{record['vocabulary']}, {record['corpus']}, {record['cell']}: ours / fastest exact peer"
-        row(what, "> 1 (aim 1.5)", ratio, 2, ratio is not None and ratio > 1)
-    for record in _select(results, table="latency", backend=OURS):
-        if record["corpus"] != "150 characters":
-            value = 1e6 * median(record["seconds"])
-            row(f"{record['vocabulary']}, {record['corpus']}: µs", "<= 1", value, 2, value <= 1)
-    for vocabulary, corpus in dict.fromkeys((r["vocabulary"], r["corpus"]) for r in _select(results, table="spans")):
-        value = _spans_cost(results, vocabulary, corpus)
-        row(f"{vocabulary}, {corpus}: time with spans / without", "<= 1.5", value, 2, value <= 1.5)
-    for vocabulary, corpus in dict.fromkeys((r["vocabulary"], r["corpus"]) for r in _select(results, table="threads")):
-        for cell, wanted in (("arrow", 1.8), ("list", 1.6)):
-            gain = _threads_gain(results, vocabulary, corpus, cell)
-            row(f"{vocabulary}, {corpus}, {cell}: gain of two threads", f">= {wanted}", gain, 2, (gain or 0) >= wanted)
-    for entry in results["adversarial"]:
-        if entry["backend"] == OURS and entry["seconds"] is not None:
-            share = _adversarial_share(entry)
-            row(f"{entry['vocabulary']}, {entry['shape']}: share of ordinary speed", ">= 0.1", share, 2, share >= 0.1)
-    for vocabulary in _unique(entry["vocabulary"] for entry in results["startup"]):
-        for backend, what, wanted in (
-            (OURS, "process start to first ids, s", 0.7),
-            (f"{OURS}, nothing compiled", "the same with nothing compiled, s", 20.0),
-        ):
-            totals = [
-                entry["total"]
-                for entry in results["startup"]
-                if entry["vocabulary"] == vocabulary and entry["backend"] == backend
-            ]
-            if totals:
-                row(f"{vocabulary}: {what}", f"<= {wanted}", median(totals), 2, median(totals) <= wanted)
-    if not rows:
-        return []
-    return ["## Targets", _table(["what", "wanted", "figure", "reached"], rows)]
-
-
 def _calls() -> list[str]:
     rows = [[name, backend.batch_call, backend.one_call] for name, backend in BACKENDS.items()]
-    return ["## What is called", _table(["", "batch", "one text"], rows)]
+    return ["## What is called", table(["", "batch", "one text"], rows)]
 
 
-def render(results: dict[str, Any], source: str) -> str:
+def _refusals_table(results: dict[str, Any]) -> list[str]:
+    rows = [
+        [entry["backend"], entry["vocabulary"], entry["message"].replace("|", "\\|")[:160]]
+        for entry in results["refusals"]
+    ]
+    if not rows:
+        return []
+    rows.sort(key=lambda row: list(BACKENDS).index(row[0]))
+    return ["## Which libraries do not load which file", table(["", "vocabulary", "what it says"], rows)]
+
+
+def _run_lines(source: str, results: dict[str, Any]) -> str:
+    """What one run was made with."""
+    machine, settings = results["machine"], results["settings"]
+    versions = ", ".join(f"{name} {number}" for name, number in results["versions"].items() if number)
+    vocabularies = ", ".join(unique(record["vocabulary"] for record in results["records"]))
+    most = settings.get("megabytes")
+    taken = "whole corpora" if most is None else f"the first {most:g} MB of each corpus"
+    slow = settings.get("slow megabytes", 2.0)
+    lines = [
+        f"`{source}`: {vocabularies}",
+        "",
+        f"- {results['date']}; {machine['processor']}, {machine['processors']} processors, load {machine['load']} "
+        f"before the run; {machine['system']}, Python {machine['python']}",
+        f"- {versions}",
+        f"- {settings['rounds']} rounds, {settings['minutes']} minutes; {taken}, {slow:g} "
+        f"MB for slow libraries; one thread on processor {settings['one thread on processors']}, two on "
+        f"{settings['two threads on processors']}",
+    ]
+    if settings["quick"]:
+        lines.append("- **A quick run on small samples: it shows that the suite works, not how fast anything is.**")
+    return "\n".join(lines)
+
+
+def render(runs: dict[str, dict[str, Any]]) -> str:
     """The document.
 
     Parameters
     ----------
-    results : dict
-        As ``asv_benchmarks.report`` writes them.
-    source : str
-        Name of the results file, for the first line.
+    runs : dict
+        Name of a results file -> its content, as ``asv_benchmarks.report`` writes it. What is in several is taken from
+        each: give every vocabulary once.
     """
-    machine, settings = results["machine"], results["settings"]
-    versions = ", ".join(f"{name} {number}" for name, number in results["versions"].items() if number)
-    lines = [
-        f"- {results['date']}; {machine['processor']}, {machine['processors']} processors, load {machine['load']} "
-        f"before the run; {machine['system']}, Python {machine['python']}",
-        f"- {versions}",
-        f"- {settings['rounds']} rounds, {settings['minutes']} minutes; one thread on processor "
-        f"{settings['one thread on processors']}, two on {settings['two threads on processors']}",
-    ]
-    if settings["quick"]:
-        lines.append("- **A quick run on small samples: it shows that the suite works, not how fast anything is.**")
-    parts = [_INTRODUCTION.format(source=source, machine="\n".join(lines))]
+    tables = ("records", "adversarial", "startup", "memory", "refusals")
+    results = {table: [entry for run in runs.values() for entry in run.get(table, [])] for table in tables}
+    sources = ", ".join(f"`docs/results/{source}`" for source in runs)
+    described = "\n\n".join(_run_lines(source, run) for source, run in runs.items())
+    parts = [_INTRODUCTION.format(sources=sources, runs=described)]
     sections = (
-        _targets,
+        targets,
         _encode_tables,
         _cold_check,
         _latency_tables,
@@ -358,6 +264,7 @@ def render(results: dict[str, Any], source: str) -> str:
         _adversarial_table,
         _startup_table,
         _memory_table,
+        _refusals_table,
     )
     for section in sections:
         parts += section(results)

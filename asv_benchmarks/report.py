@@ -4,7 +4,7 @@
 
     python -m asv_benchmarks.report                    # all of it, about half an hour
     python -m asv_benchmarks.report --quick            # small samples, few rounds: to see that it works
-    python -m asv_benchmarks.report --render FILE.json # only the document, from earlier results
+    python -m asv_benchmarks.report --render A.json,B.json   # only the document, from earlier results
 
 Every (vocabulary, threads) group is one subprocess, since thread pools are sized by the environment at import.
 """
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.files import ROOT
+from tools.references import CHARACTER_BPE, SENTENCEPIECE_MODELS, WORDPIECE
 
 from .benchmarks.backends import BACKENDS, available, references_of, serves, thread_environment
 from .benchmarks.corpora import ADVERSARIAL, CORPORA
@@ -33,7 +34,9 @@ from .startup import STARTUP, start
 __all__ = ["main", "run"]
 
 QUICK_BYTES = 2_000_000
-VOCABULARIES_HELP = "comma-separated: gpt2,cl100k,o200k,bert_uncased"
+#: Megabytes of a corpus that the slow backends are timed on, unless --slow-megabytes says otherwise.
+SLOW_MEGABYTES = 2.0
+MEASURED = ["gpt2", "cl100k", *SENTENCEPIECE_MODELS, *WORDPIECE, *CHARACTER_BPE]
 #: A peer that takes longer over 1 MB of one shape is stopped and reported so.
 ADVERSARIAL_SECONDS = 60
 
@@ -47,8 +50,8 @@ def _environment(threads: int) -> dict[str, str]:
     return {**os.environ, **thread_environment(threads), "PYTHONPATH": paths}
 
 
-def _job(kind: str, pool: int, cpus: list[int], /, **job: Any) -> list[dict[str, Any]]:
-    """Run one measuring process and return its records."""
+def _job(kind: str, pool: int, cpus: list[int], /, **job: Any) -> Any:
+    """Run one measuring process and return its records (of ``refusals``: what each library says)."""
     _say(f"== {kind}, {job['vocabulary']}, {pool} thread(s), processors {cpus}")
     done = subprocess.run(
         [sys.executable, "-m", "asv_benchmarks.measure"],
@@ -108,8 +111,15 @@ def _measure_alone(names: list[str], vocabulary: str, rounds: int, one: list[int
     return found
 
 
+def _save(results: dict[str, Any], options: argparse.Namespace) -> Path:
+    path: Path = options.results or ROOT / "docs" / "results" / f"{results['date'][:10]}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure what the options ask for; see :func:`main`."""
+    """Measure what the options ask for, and save after each vocabulary; see :func:`main`."""
     names = [name for name in options.backends if available(name)]
     for name in options.backends:
         if name not in names:
@@ -117,7 +127,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     cpus = processors()
     one, two = cpus[-1:], cpus[-2:]
     rounds = min(2, options.rounds) if options.quick else options.rounds
-    limit = QUICK_BYTES if options.quick else None
+    limit = QUICK_BYTES if options.quick else None if options.megabytes is None else int(1e6 * options.megabytes)
     results: dict[str, Any] = {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": machine(),
@@ -125,6 +135,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "settings": {
             "quick": options.quick,
             "rounds": rounds,
+            "megabytes": options.megabytes,
+            "slow megabytes": options.slow_megabytes,
             "one thread on processors": one,
             "two threads on processors": two,
         },
@@ -132,15 +144,21 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "adversarial": [],
         "startup": [],
         "memory": [],
+        "refusals": [],
     }
     started = time.time()
     available_names = names
     for vocabulary in options.vocab:
         names = [name for name in available_names if serves(name, vocabulary)]
+        refused = _job("refusals", 1, one, vocabulary=vocabulary, names=names)
+        for name, message in refused.items():
+            _say(f"{name} does not load {vocabulary}: {message}")
+            results["refusals"].append({"vocabulary": vocabulary, "backend": name, "message": message})
+        names = [name for name in names if name not in refused]
         common = {"vocabulary": vocabulary, "rounds": rounds}
         corpora = options.corpora
-        which = {"names": names, "corpora": corpora}
-        found = _job("encode", 1, one, threads=1, limit_bytes=limit, **which, **common)
+        which = {"names": names, "corpora": corpora, "limit_bytes": limit}
+        found = _job("encode", 1, one, threads=1, slow_bytes=int(1e6 * options.slow_megabytes), **which, **common)
         found += _job("latency", 1, one, names=names, **common)
         found += _job("spans", 1, one, corpora=corpora, limit_bytes=limit, **common)
         if len(two) == 2:
@@ -149,7 +167,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         if "alone" not in options.skip:
             for kind, entries in _measure_alone(names, vocabulary, rounds, one, options.quick).items():
                 results[kind] += entries
-    results["settings"]["minutes"] = round((time.time() - started) / 60, 1)
+        results["settings"]["minutes"] = round((time.time() - started) / 60, 1)
+        _save(results, options)
     return results
 
 
@@ -162,25 +181,25 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="2 MB of each corpus, 2 rounds")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--vocab", type=_names, default=["gpt2", "cl100k", "bert_uncased"], help=VOCABULARIES_HELP)
+    parser.add_argument("--vocab", type=_names, default=MEASURED, help=f"comma-separated: {','.join(MEASURED)}")
+    parser.add_argument("--megabytes", type=float, help="take only so many megabytes of each corpus")
+    parser.add_argument("--slow-megabytes", type=float, default=SLOW_MEGABYTES, help="the same for slow libraries")
     parser.add_argument("--corpora", type=_names, default=list(CORPORA), help=f"comma-separated: {','.join(CORPORA)}")
     parser.add_argument("--backends", type=_names, default=list(BACKENDS), help=f"of {','.join(BACKENDS)}")
     parser.add_argument("--skip", type=_names, default=[], help="'alone': no start-up, memory and adversarial texts")
     parser.add_argument("--results", type=Path, help="results file (default docs/results/<date>.json)")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
-    parser.add_argument("--render", type=Path, metavar="RESULTS", help="render the document from this file only")
+    parser.add_argument("--render", type=_names, metavar="RESULTS", help="only render the document, of these files")
     options = parser.parse_args(arguments)
     if options.render:
-        results = json.loads(options.render.read_text(encoding="utf-8"))
-        path = options.render
+        runs = {Path(name).name: json.loads(Path(name).read_text(encoding="utf-8")) for name in options.render}
     else:
         results = run(options)
-        path = options.results or ROOT / "docs" / "results" / f"{results['date'][:10]}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        path = _save(results, options)
         _say(f"results: {path}")
+        runs = {path.name: results}
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(render(results, path.name), encoding="utf-8")
+    options.out.write_text(render(runs), encoding="utf-8")
     _say(f"document: {options.out}")
 
 

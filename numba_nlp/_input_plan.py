@@ -6,10 +6,12 @@ import operator
 import warnings
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from numba_nlp._input_settings import InputSettings, Template
 from numba_nlp.kernels.segment.truncate import LONGEST_FIRST, ONLY_FIRST, ONLY_SECOND
 
-__all__ = ["NO_LIMIT", "Padding", "Truncation", "choose_template", "plan_padding", "plan_truncation"]
+__all__ = ["NO_LIMIT", "Padding", "Truncation", "check_adding", "choose_template", "plan_padding", "plan_truncation"]
 
 #: Room of a row that is not cut.
 NO_LIMIT = 2**62
@@ -65,14 +67,31 @@ class Padding(NamedTuple):
         return -(-length // self.multiple_of) * self.multiple_of
 
 
+def check_adding(add_special_tokens: Any) -> None:
+    """Refuse what may be meant as the tokens themselves.
+
+    Raises
+    ------
+    TypeError
+    """
+    if not isinstance(add_special_tokens, (bool, np.bool_)):
+        raise TypeError(
+            "`add_special_tokens` must be True (put the text into the vocabulary's template) or False, got "
+            f"{add_special_tokens!r}"
+        )
+
+
 def choose_template(settings: InputSettings, is_pair: bool, add_special_tokens: bool) -> Template:
     """The template of a call.
 
     Raises
     ------
+    TypeError
+        ``add_special_tokens`` is neither True nor False.
     ValueError
         The vocabulary has none for pairs.
     """
+    check_adding(add_special_tokens)
     template = settings.pair if is_pair else settings.single
     if template is None:
         raise ValueError(

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._extras import extra
+
 __all__ = ["array_to_torch", "lists_from_arrow", "lists_to_arrow", "lists_to_awkward", "lists_to_torch"]
 
 
 def lists_to_arrow(values: NDArray[Any], offsets: NDArray[np.int64], valid: NDArray[np.bool_] | None) -> Any:
     """Arrow large_list over the memory of the arrays."""
-    import pyarrow as pa
+    pa = extra("pyarrow")
 
     validity = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
     child = pa.array(values)
@@ -22,7 +24,7 @@ def lists_to_arrow(values: NDArray[Any], offsets: NDArray[np.int64], valid: NDAr
 
 def lists_from_arrow(array: Any) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_] | None]:
     """Values, offsets and validity of an Arrow list of integers; see ``Ragged.from_arrow``."""
-    import pyarrow as pa
+    pa = extra("pyarrow")
 
     kind = array.type
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
@@ -60,7 +62,7 @@ def lists_from_arrow(array: Any) -> tuple[NDArray[np.int32], NDArray[np.int64], 
 
 def lists_to_awkward(values: NDArray[np.int32], offsets: NDArray[np.int64], valid: NDArray[np.bool_] | None) -> Any:
     """Awkward array over the memory of the arrays; missing rows are None."""
-    import awkward as ak
+    ak = extra("awkward")
 
     layout: Any = ak.contents.ListOffsetArray(ak.index.Index64(offsets), ak.contents.NumpyArray(values))
     if valid is not None:
@@ -71,7 +73,7 @@ def lists_to_awkward(values: NDArray[np.int32], offsets: NDArray[np.int64], vali
 
 def lists_to_torch(values: NDArray[np.int32], offsets: NDArray[np.int64]) -> Any:
     """Jagged nested tensor; shares the memory of arrays that can be written."""
-    import torch  # noqa: TID251
+    torch = extra("torch")
 
     # torch warns about memory that it could write to but must not.
     parts = [array if array.flags.writeable else array.copy() for array in (values, offsets)]
@@ -80,6 +82,6 @@ def lists_to_torch(values: NDArray[np.int32], offsets: NDArray[np.int64]) -> Any
 
 def array_to_torch(array: NDArray[Any]) -> Any:
     """Tensor over the memory of an array that can be written."""
-    import torch  # noqa: TID251
+    torch = extra("torch")
 
     return torch.from_numpy(array)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._encoders.rows import Segments
 from numba_nlp._fastcall import Watched
+from numba_nlp._special_options import OPTIONS, Matches, in_template, rows_with_options
 from numba_nlp.errors import SpecialTokenError
+from numba_nlp.kernels.segment.language_codes import split_codes
 from numba_nlp.kernels.segment.special import SpecialMatcher, build_special_matcher, find_specials, split_rows
 from numba_nlp.kernels.segment.special_matcher import FLAG_NORMALIZED
 from numba_nlp.vocabulary import Vocabulary
@@ -26,6 +28,8 @@ _MATCHERS_KEPT = 8
 _NO_TEMPLATE = np.zeros(0, np.int32)
 # read-only like the template of a vocabulary: kernels are compiled for one kind of array
 _NO_TEMPLATE.flags.writeable = False
+#: How codes of languages begin.
+_OPENING = b">>"
 _NOTHING_WATCHED = Watched(np.zeros(0, np.uint8), np.zeros(0, np.uint8), np.zeros(1, np.int64))
 
 
@@ -37,20 +41,11 @@ def searched_in_normalized_text(vocabulary: Vocabulary) -> NDArray[np.bool_]:
     return found
 
 
-class _Matches(NamedTuple):
-    """Special tokens found in rows."""
-
-    rows: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    tokens: NDArray[np.int32]
-
-
 _MATCH_TYPES: tuple[Any, Any, Any, Any] = (np.int64, np.int64, np.int64, np.int32)
 
 
-def _no_matches() -> _Matches:
-    return _Matches(*(np.empty(0, dtype) for dtype in _MATCH_TYPES))
+def _no_matches() -> Matches:
+    return Matches(*(np.empty(0, dtype) for dtype in _MATCH_TYPES))
 
 
 class SpecialTokens:
@@ -83,29 +78,46 @@ class SpecialTokens:
             regexes = vocabulary.metadata["normalizer_regexes"]
             forms = normalized_contents(vocabulary.arrays, regexes, self._normalized_contents())
             self.forms = dict(zip(forms, self._ids[self._in_normalized].tolist(), strict=True))
-        first = np.flatnonzero(self.first_bytes()).astype(np.uint8)
-        self._watched = Watched(first, self._bytes, self._offsets)
+        #: Codes of languages at the beginning of texts, and the id of unknown ones; None where there are none.
+        self._codes: tuple[NDArray[np.uint32], int] | None = None
+        if vocabulary.metadata.get("language_codes", False):
+            self._codes = vocabulary["code_units"], int(vocabulary.metadata["unknown_token_id"])
+        #: Whether tokens are looked for as transformers' classes in Python do it.
+        self._in_one_search = vocabulary.metadata.get("special_search", "tokenizers") == "transformers"
+        self._has_options = self._in_one_search and bool((self._flags & OPTIONS).any())
+        self._watched = self._watch([content.encode() for content in self.contents])
+        self._watched_in_plain = self._watch([])
         self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
 
-    def first_bytes(self) -> NDArray[np.uint8]:
-        """One for each byte that some token starts with: uint8[256]."""
-        first = self.first_bytes_of_text()
-        first[[form[0] for form in self.forms]] = 1
+    def first_bytes_of_text(self, policy: str | frozenset[str]) -> NDArray[np.uint8]:
+        """One for each byte that leaves a single text to the general way: uint8[256].
+
+        A token that is looked for in the text as it was given may start with it, or a code.
+        """
+        first = np.zeros(256, np.uint8)
+        if self._codes is not None:
+            first[_OPENING[0]] = 1
+        if policy != "plain":
+            there = zip(self.contents, self._in_normalized, strict=True)
+            first[[content.encode()[0] for content, in_normalized in there if not in_normalized]] = 1
         return first
 
-    def first_bytes_of_text(self) -> NDArray[np.uint8]:
-        """The same for the tokens that are looked for in the text as it was given."""
-        first = np.zeros(256, np.uint8)
-        there = zip(self.contents, self._in_normalized, strict=True)
-        first[[content.encode()[0] for content, in_normalized in there if not in_normalized]] = 1
-        return first
+    def _watch(self, contents: list[bytes]) -> Watched:
+        """What leaves texts to the general way: some of the tokens, and what codes begin with."""
+        if self._codes is not None:
+            contents = [*contents, _OPENING]
+        if not contents:
+            return _NOTHING_WATCHED
+        first = np.array(sorted({content[0] for content in (*contents, *self.forms)}), np.uint8)
+        offsets = np.cumsum([0, *map(len, contents)], dtype=np.int64)
+        return Watched(first, np.frombuffer(b"".join(contents), np.uint8), offsets)
 
     def _normalized_contents(self) -> list[str]:
         return [content for content, there in zip(self.contents, self._in_normalized, strict=True) if there]
 
     def watched(self, policy: str | frozenset[str]) -> Watched:
-        """The tokens that a text may hold, all of them; none when the policy is ``"plain"``."""
-        return _NOTHING_WATCHED if policy == "plain" else self._watched
+        """What a text may hold that leaves it to the general way; no tokens when the policy is ``"plain"``."""
+        return self._watched_in_plain if policy == "plain" else self._watched
 
     def check_policy(self, special: Any) -> str | frozenset[str]:
         """Refuse what is no policy.
@@ -136,7 +148,8 @@ class SpecialTokens:
             chosen = ~self._in_normalized
             if active is not None:
                 chosen &= np.array([content in active for content in self.contents], np.bool_)
-            matcher = build_special_matcher(self._bytes, self._offsets, self._flags, chosen)
+            flags = np.zeros_like(self._flags) if self._in_one_search else self._flags
+            matcher = build_special_matcher(self._bytes, self._offsets, flags, chosen)
             if len(self._matchers) >= _MATCHERS_KEPT:
                 self._matchers.clear()
             self._matchers[active] = matcher
@@ -144,16 +157,41 @@ class SpecialTokens:
 
     def _find(
         self, active: frozenset[str] | None, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> _Matches:
+    ) -> Matches:
         matcher = self._matcher(active)
         found = _no_matches()
         n = int(find_specials(matcher, data, starts, ends, *found))
         if n:
-            found = _Matches(*(np.empty(n, dtype) for dtype in _MATCH_TYPES))
+            found = Matches(*(np.empty(n, dtype) for dtype in _MATCH_TYPES))
             find_specials(matcher, data, starts, ends, *found)
         return found
 
     def segments(
+        self,
+        special: str | frozenset[str],
+        add_special_tokens: bool,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        valid: NDArray[np.bool_] | None = None,
+    ) -> Segments | None:
+        """Cut rows as the policy says, and codes of languages off their texts; arguments of :meth:`split`."""
+        found = self.split(special, add_special_tokens, data, starts, ends, valid)
+        if self._codes is None or not starts.size:
+            return found
+        if found is None:
+            no_ids = np.full(starts.size, -1, np.int32)
+            found = Segments(starts, ends, no_ids, np.arange(starts.size + 1))
+        room = 2 * found.starts.size
+        parts = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int32)
+        first_of_row = np.empty(starts.size + 1, np.int64)
+        n = int(split_codes(*self._codes, data, *found[:4], *parts, first_of_row))
+        kept = parts[0][:n], parts[1][:n], parts[2][:n]
+        for array in (*kept, first_of_row):
+            array.flags.writeable = False
+        return Segments(*kept, first_of_row, found.second)
+
+    def split(
         self,
         special: str | frozenset[str],
         add_special_tokens: bool,
@@ -198,6 +236,9 @@ class SpecialTokens:
                 found = self._find(special, data, starts, ends)
         template = self._template if add_special_tokens else _NO_TEMPLATE
         n_matches = found.rows.size
+        if n_matches and self._has_options:
+            parts_of_row = rows_with_options(found, self._flags, self._ids, data, starts, ends)
+            return in_template(parts_of_row, template, valid)
         second = self._second_search(special)
         if not n_matches and not template.size and second is None:
             return None
@@ -234,7 +275,7 @@ class SpecialTokens:
         there = self._in_normalized
         return SecondSearch(list(self.forms), contents, self._ids[there], self._flags[there], matched, ~matched)
 
-    def _refuse(self, found: _Matches, starts: NDArray[np.int64]) -> None:
+    def _refuse(self, found: Matches, starts: NDArray[np.int64]) -> None:
         if not found.rows.size:
             return
         row, token = int(found.rows[0]), self.contents[int(found.tokens[0])]

@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._extras import extra
 from numba_nlp.errors import InvalidTextError, MissingRowError
 from numba_nlp.kernels.tables import utf8
 
@@ -56,7 +57,7 @@ def dispatch(source: Any, errors: Errors, nulls: Nulls) -> Parts:
     if home == "pandas" and (is_objects or find_spec("pyarrow") is None):
         return gather_strings(source.to_numpy(dtype=object), errors, nulls)
     if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
-        import pyarrow as pa
+        pa = extra("pyarrow")
 
         if home == "polars" and str(getattr(source, "dtype", "")).startswith(("Categorical", "Enum")):
             # the stream of such a column contradicts its own schema in polars 1.20 to 1.30
@@ -177,7 +178,7 @@ def gather_arrow(array: Any, errors: Errors, nulls: Nulls, first_row: int = 0) -
     ------
     InvalidTextError, MissingRowError, TypeError
     """
-    import pyarrow as pa
+    pa = extra("pyarrow")
 
     if not isinstance(array, (pa.Array, pa.ChunkedArray)):
         raise TypeError(f"expected a pyarrow Array or ChunkedArray, got {_type_name(array)}; pick one column")
@@ -216,8 +217,8 @@ def gather_arrow(array: Any, errors: Errors, nulls: Nulls, first_row: int = 0) -
 
 def _flat_arrow(array: Any, *, joined: bool) -> Any:
     """The array as string, large_string, binary or large_binary; always with 64-bit offsets when ``joined``."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
+    pa = extra("pyarrow")
+    kinds = pa.types
 
     kind = array.type
     if kinds.is_dictionary(kind):

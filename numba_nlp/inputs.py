@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from numba_nlp._extras import extra
 from numba_nlp._input_layout import NO_OFFSETS, NO_TEXTS, NO_VALUES, Layout, Texts, cut_texts, read_only, width_of
 from numba_nlp._input_plan import choose_template, plan_padding, plan_truncation
 from numba_nlp._input_settings import InputSettings
@@ -184,6 +185,8 @@ def model_inputs(
         raise ValueError(f"`return_tensors` must be None, 'np' or 'pt', got {return_tensors!r}")
     if nulls not in ("error", "empty"):
         raise ValueError(f"`nulls` must be 'error' or 'empty' for model inputs, got {nulls!r}")
+    if return_tensors == "pt":
+        extra("torch")  # before any work is done
     is_single = isinstance(text, (str, bytes))
     _check_pairing(text, text_pair, is_single)
     settings = tokenizer.input_settings

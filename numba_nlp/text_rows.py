@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._extras import extra
 from numba_nlp._text_sources import (
     Errors,
     Nulls,
@@ -352,8 +353,7 @@ class TextRows:
 
     def to_arrow(self) -> pa.Array:
         """The rows as a large_string array; copies the bytes only if rows end before the next one starts."""
-        import pyarrow as pa
-
+        pa = extra("pyarrow")
         tight = self if self._ends is None else self.compact()
         validity = None
         if self._valid is not None:

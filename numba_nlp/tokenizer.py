@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from types import MappingProxyType
-from typing import Any, Literal, overload
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import FunctionType, MappingProxyType
+from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from numba_nlp._decoders.ids import check_errors, checked_ids
 from numba_nlp._encoders import new_encoder
 from numba_nlp._encoders.cached import CachedEncoder, SingleCall
 from numba_nlp._encoders.rows import Segments, resolve_threads
+from numba_nlp._input_plan import check_adding
 from numba_nlp._input_settings import InputSettings
 from numba_nlp._special import POLICIES, SpecialTokens
 from numba_nlp._text_sources import check_choices
@@ -29,11 +30,22 @@ __all__ = ["Tokenizer"]
 
 Special = Literal["raise", "match", "plain"] | Collection[str] | None
 Unit = Literal["char", "byte"]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 Spanned = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
 
 _CONTROL, _ABSENT = 2, 255
 #: Rows that :meth:`Tokenizer.encode_batch` encodes between two steps of a progress bar.
 _PROGRESS_ROWS = 1 << 14
+
+
+def _method(function: _Function, name: str) -> _Function:
+    """The function under the name that callers know: Python's own errors about arguments say ``Tokenizer.<name>``."""
+    made = FunctionType(function.__code__, function.__globals__, name, function.__defaults__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__module__, made.__doc__ = function.__module__, function.__doc__
+    made.__annotations__ = function.__annotations__
+    made.__qualname__ = f"Tokenizer.{name}"
+    return cast(_Function, made)
 
 
 class Tokenizer:
@@ -75,8 +87,7 @@ class Tokenizer:
             )
         special = SpecialTokens(vocabulary)
         policy = special.check_policy(vocabulary.metadata["special_policy"])
-        first = special.first_bytes_of_text()
-        encoder = new_encoder(vocabulary, np.zeros_like(first) if policy == "plain" else first)
+        encoder = new_encoder(vocabulary, special.first_bytes_of_text(policy))
         values = {
             "_vocabulary": vocabulary,
             "_special": special,
@@ -254,6 +265,7 @@ class Tokenizer:
         if isinstance(texts, (str, bytes)):
             raise TypeError(f"`texts` is one {type(texts).__name__}; pass a list of texts, or use encode")
         _check_options(errors, unit)
+        check_adding(add_special_tokens)
         if isinstance(texts, (list, tuple)) and not (spans or add_special_tokens or progress):
             check_choices(errors, nulls)
             watched = self._special.watched(self._policy if special is None else self._special.check_policy(special))
@@ -317,8 +329,8 @@ class Tokenizer:
 
     # --- model inputs ------------------------------------------------------------------------------------------
 
-    __call__ = model_inputs
-    encode_padded = encode_padded
+    __call__ = _method(model_inputs, "__call__")
+    encode_padded = _method(encode_padded, "encode_padded")
 
     @property
     def input_settings(self) -> InputSettings:
@@ -348,6 +360,7 @@ class Tokenizer:
 
     def _segments(self, rows: TextRows, add_special_tokens: bool, special: Special) -> Segments | None:
         """Cut the rows at special tokens, or refuse them, as the policy says."""
+        check_adding(add_special_tokens)
         policy = self._policy if special is None else self._special.check_policy(special)
         return self._special.segments(policy, add_special_tokens, rows.data, rows.starts, rows.ends, rows.valid)
 

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-_REPOSITORY = Path(__file__).resolve().parent.parent
-
-
-def shared_folder() -> Path:
-    """Folder of the shared project data: ``$NUMBA_NLP_SHARED``, else ``../shared`` beside the repository."""
-    given = os.environ.get("NUMBA_NLP_SHARED")
-    return Path(given) if given else _REPOSITORY.parent / "shared"
+from tools.files import shared_path
 
 
 def shared(name: str) -> Path:
-    """Path of ``data/<name>`` in the shared folder; skips the running test when the file is missing.
+    """Path of a file of the data outside (:func:`tools.files.shared_path`); skips the running test without it.
 
     Parameters
     ----------
     name : str
-        Path below the folder's ``data``, for example ``"text/hamlet.txt"``.
+        Path below the folder ``data``, for example ``"text/hamlet.txt"``.
     """
-    path = shared_folder() / "data" / name
+    path = shared_path(name)
     if not path.exists():
-        pytest.skip(f"needs {name} of the shared data (set NUMBA_NLP_SHARED); looked at {path}")
+        pytest.skip(f"needs {name} of the shared data (NUMBA_NLP_SHARED names the folder with data/); looked at {path}")
     return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numba
@@ -26,6 +27,10 @@ def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples", target_is_directory=True)
     monkeypatch.chdir(tmp_path)
     run_snippets(page)
+    # a reader runs them in a checkout, where git should not show what they wrote
+    ignored = [line[1:] for line in (REPOSITORY / ".gitignore").read_text(encoding="utf-8").splitlines()]
+    written = {path.name for path in tmp_path.iterdir()} - {"examples"}
+    assert [name for name in written if not any(fnmatch(name, pattern) for pattern in ignored)] == []
 
 
 def test_the_readme_shows_code() -> None:

@@ -1,7 +1,7 @@
 """Where the vocabularies and the text that checks and benchmarks read lie on this machine.
 
-Two places: what the repository carries (``examples/data``), and an optional folder of more data beside it
-(``$NUMBA_NLP_SHARED``, else ``<repository>/../shared``). Nothing is ever downloaded.
+Two places: what the repository carries (``examples/data``), and an optional folder of more data: ``data`` below the
+folder that ``NUMBA_NLP_SHARED`` names, else below ``<repository>/../shared``. Nothing is ever downloaded.
 """
 
 from __future__ import annotations
@@ -9,18 +9,22 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["CARRIED", "ROOT", "carried_file", "find_file", "made_folder", "shared_file"]
+__all__ = ["CARRIED", "ROOT", "carried_file", "find_file", "made_folder", "shared_file", "shared_path"]
 
 ROOT = Path(__file__).resolve().parents[1]
 CARRIED = ROOT / "examples" / "data"
 
 
-def shared_file(name: str) -> Path | None:
-    """Path of a file of the optional data folder, for instance ``"text/hamlet.txt"``, or None if it is not there."""
+def shared_path(name: str) -> Path:
+    """Where a file of the optional data is, for instance ``"text/hamlet.txt"``, if it is there."""
     given = os.environ.get("NUMBA_NLP_SHARED")
-    folder = Path(given) if given else ROOT.parent / "shared"
-    candidates = (folder / "data" / name, folder / name)
-    return next((path for path in candidates if path.exists()), None)
+    return (Path(given) if given else ROOT.parent / "shared") / "data" / name
+
+
+def shared_file(name: str) -> Path | None:
+    """The same path, or None if there is no such file."""
+    path = shared_path(name)
+    return path if path.exists() else None
 
 
 def carried_file(name: str) -> Path | None:
@@ -41,8 +45,8 @@ def find_file(*, carried: str | None = None, shared: str | None = None) -> Path:
         path = shared_file(shared)
     if path is None:
         raise FileNotFoundError(
-            f"no {carried or shared!r} under {CARRIED} nor {shared!r} in the data folder; "
-            "point NUMBA_NLP_SHARED to the folder that holds data/"
+            f"no {carried or shared!r} under {CARRIED} nor {shared!r} in {shared_path('')}; "
+            "NUMBA_NLP_SHARED names the folder that holds data/"
         )
     return path
 

@@ -1,11 +1,13 @@
-"""Compare numba_nlp with tiktoken, Hugging Face tokenizers or sentencepiece on generated strings; record the run.
+"""Compare numba_nlp with the libraries that define what is right on generated strings; record the run.
 
 ::
 
     python -m tools.fuzz_parity --count 1000000 --seed 1 --vocab gpt2 --reference tokenizers
     python -m tools.fuzz_parity --count 200000 --seed 1 --vocab t5 --reference sentencepiece
+    python -m tools.fuzz_parity --count 200000 --seed 1 --vocab clip --reference transformers
 
-Checked per string: ids equal to the reference's; with tokenizers also character spans equal to its offsets; byte spans
+Checked per string: ids equal to the reference's (with subword-nmt, which has none, the segmented text); with tokenizers
+also character spans equal to its offsets; byte spans
 follow each other from the first byte to the last and decoding gives the string back, where no stage of the vocabulary
 changes the text, else byte spans hold the characters of the others and decoding gives what the reference gives. Every
 string goes through ``encode_batch``, one in fifty through ``encode`` too. A failing string is shrunk and printed. The
@@ -21,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
+from functools import partial
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -29,7 +32,9 @@ from typing import Any
 import numpy as np
 
 import numba_nlp
+from numba_nlp.character_text import segment_texts
 from tools.bert_marks import kept_marks
+from tools.character_references import CHARACTER, character_source, subword_nmt_bpe, transformers_tokenizer
 from tools.files import ROOT
 from tools.fuzz_texts import fuzz_texts
 from tools.references import (
@@ -59,6 +64,7 @@ _BERT_SPECIALS = {
     "<unk>": "[UNK]",
     "<mask>": "[MASK]",
 }
+REFERENCES = ("tiktoken", "tokenizers", "sentencepiece", *sorted(set(CHARACTER.values())))
 #: After so many failing strings a run stops: there is a bug, more of it says nothing new.
 ENOUGH = 20
 
@@ -105,6 +111,9 @@ def load_ours(vocabulary: str, reference: str) -> Any:
         return numba_nlp.load_tokenizer(source_path(vocabulary), do_lower_case=WORDPIECE[vocabulary][2])
     if reference == "sentencepiece":
         return numba_nlp.load_tokenizer(sentencepiece_file(vocabulary))
+    if vocabulary in CHARACTER:
+        family = {"family": vocabulary} if vocabulary == "ctrl" else {}
+        return numba_nlp.load_tokenizer(character_source(vocabulary), **family)
     if vocabulary in STAGED:
         return numba_nlp.load_tokenizer(tokenizer_json_path(vocabulary), ignore=("truncation", "padding"))
     path = rank_file(vocabulary) if reference == "tiktoken" else tokenizer_json_path(vocabulary)
@@ -120,10 +129,10 @@ class Parity:
         ``"gpt2"``, ``"cl100k"``, ``"o200k"``, ``"p50k"``, ``"roberta"``, ``"bert_uncased"``, ``"bert_cased"``,
         ``"bert_chinese"``, ``"flan_t5"``, ``"xlnet_json"``, ``"mistral03"``, ``"barthez_json"``; for sentencepiece
         ``"t5"``, ``"xlnet"``, ``"albert"``, ``"xlmr"``, ``"marian"``, ``"mistral_v1"``, ``"mistral_v3"`` and
-        ``"barthez"``.
-    reference : {"tiktoken", "tokenizers", "sentencepiece"}
-        tiktoken is asked by ``encode_ordinary`` and we by ``special="plain"``; tokenizers matches its added tokens and
-        so do we (``special="match"``).
+        ``"barthez"``; for transformers ``"gpt"``, ``"ctrl"`` and ``"clip"``; for subword-nmt ``"subword_nmt"``.
+    reference : {"tiktoken", "tokenizers", "sentencepiece", "transformers", "subword-nmt"}
+        tiktoken is asked by ``encode_ordinary`` and we by ``special="plain"``; tokenizers and transformers match their
+        added tokens and so do we (``special="match"``).
     tokenizer : Tokenizer, optional
         Ours, when it is not the one that :func:`load_ours` gives.
     """
@@ -132,14 +141,34 @@ class Parity:
         self.vocabulary, self.reference = vocabulary, reference
         if (reference == "sentencepiece") != (vocabulary in SENTENCEPIECE_MODELS):
             raise ValueError(f"{reference!r} is no reference for {vocabulary!r}")
-        self.special = "match" if reference == "tokenizers" else "plain"
+        if CHARACTER.get(vocabulary, reference) != reference or (reference in CHARACTER.values()) != (
+            vocabulary in CHARACTER
+        ):
+            raise ValueError(f"{reference!r} is no reference for {vocabulary!r}")
+        self.special = "match" if reference in ("tokenizers", "transformers") else "plain"
         self.tokenizer = load_ours(vocabulary, reference) if tokenizer is None else tokenizer
         #: RoBERTa's spans leave out the leading space, and "<mask>" takes the space before it.
-        self.contiguous = reference != "sentencepiece" and vocabulary not in {"roberta", *WORDPIECE, *STAGED}
+        self.contiguous = reference != "sentencepiece" and vocabulary not in {
+            "roberta",
+            *WORDPIECE,
+            *STAGED,
+            *CHARACTER,
+        }
         #: Marks that stay and change places: tokenizers gives them the places of others.
         self.misplaced = kept_marks() if vocabulary in WORDPIECE and WORDPIECE[vocabulary][2] else frozenset()
+        #: Where decoding changes text, what decodes as ours should.
+        self.decode: Callable[[list[int]], str] | None = None
+        self._hf: Any = None
         if reference == "sentencepiece":
             self._processor = sentencepiece_processor(vocabulary)
+        elif reference == "subword-nmt":
+            self._bpe = subword_nmt_bpe()
+        elif reference == "transformers":
+            self._slow = transformers_tokenizer(vocabulary)
+            self._hf = getattr(self._slow, "backend_tokenizer", None)
+            self.decode = self._slow.decode
+            if vocabulary == "gpt":
+                self.misplaced = kept_marks()
         elif reference == "tiktoken":
             name = VOCABULARIES[vocabulary]
             if name is None:
@@ -147,6 +176,8 @@ class Parity:
             self._encoding = tiktoken_encoding(name)
         else:
             self._hf = hf_tokenizer(vocabulary)
+            if vocabulary in WORDPIECE or vocabulary in STAGED:
+                self.decode = partial(self._hf.decode, skip_special_tokens=False)
             if vocabulary in STAGED:
                 self.misplaced = vanishing(self._hf)
 
@@ -165,11 +196,16 @@ class Parity:
             return self._encoding.encode_ordinary_batch(texts, num_threads=2), None
         if self.reference == "sentencepiece":
             return self._processor.encode(texts), None
+        if self._hf is None:
+            return [self._slow(text, add_special_tokens=False)["input_ids"] for text in texts], None
         rows = self._hf.encode_batch(texts, add_special_tokens=False)
         return [row.ids for row in rows], [row.offsets for row in rows]
 
     def problems(self, texts: list[str], single_every: int = 50) -> Iterator[Problem]:
         """Every difference on these strings, checked as one batch."""
+        if self.reference == "subword-nmt":
+            yield from self._segmented(texts)
+            return
         ids, spans = self.expected(texts)
         in_characters = self.tokenizer.encode_batch(texts, special=self.special, spans=True)
         in_bytes = self.tokenizer.encode_batch(texts, special=self.special, spans=True, unit="byte")
@@ -195,13 +231,13 @@ class Parity:
                     yield Problem("byte spans", text, edges, f"{len(text.encode())} bytes, without gaps")
                 if decoded[row] != text:
                     yield Problem("decoded text", text, decoded[row], text)
-            if self.vocabulary in WORDPIECE or self.vocabulary in STAGED:
+            if self.decode is not None:
                 content, places = text.encode(), (in_bytes.starts[start:stop], in_bytes.ends[start:stop])
                 lengths = [[len(content[:place].decode()) for place in part.tolist()] for part in places]
                 expected = [in_characters.starts[start:stop].tolist(), in_characters.ends[start:stop].tolist()]
                 if lengths != expected:
                     yield Problem("byte spans", text, lengths, expected)
-                theirs = self._hf.decode(mine, skip_special_tokens=False)
+                theirs = self.decode(mine)
                 if decoded[row] != theirs:
                     yield Problem("decoded text", text, decoded[row], theirs)
             if self.reference == "sentencepiece":
@@ -214,6 +250,13 @@ class Parity:
                 alone = self.tokenizer.encode(text, special=self.special).tolist()
                 if alone != mine:
                     yield Problem("ids of encode and encode_batch", text, alone, mine)
+
+    def _segmented(self, texts: list[str]) -> Iterator[Problem]:
+        """Differences of segmented text, of a line and of what ends it."""
+        for text, mine in zip(texts, segment_texts(self.tokenizer, texts, keep_ends=True), strict=True):
+            expected = self._bpe.process_line(text)
+            if mine != expected:
+                yield Problem("segmented text", text, mine, expected)
 
 
 def shrink(text: str, fails: Callable[[str], bool]) -> str:
@@ -289,8 +332,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--vocab", choices=sorted([*VOCABULARIES, *SENTENCEPIECE_MODELS]), default="gpt2")
-    parser.add_argument("--reference", choices=("tiktoken", "tokenizers", "sentencepiece"), default="tiktoken")
+    parser.add_argument("--vocab", choices=sorted([*VOCABULARIES, *SENTENCEPIECE_MODELS, *CHARACTER]), default="gpt2")
+    parser.add_argument("--reference", choices=REFERENCES, default="tiktoken")
     parser.add_argument("--out", type=Path, help="summary (default docs/results/fuzz_<vocabulary>_<reference>.json)")
     options = parser.parse_args()
     summary = fuzz(Parity(options.vocab, options.reference), options.count, options.seed, print)

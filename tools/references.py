@@ -14,14 +14,18 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from tools.blingfire_words import read_words, words_file
 from tools.files import find_file, made_folder
+from tools.sentencepiece_to_tokenizer_json import convert_model
 from tools.tiktoken_to_tokenizer_json import PATTERNS, convert_ranks, tokenizer_json
 
 __all__ = [
+    "CHARACTER_BPE",
     "SENTENCEPIECE_MODELS",
     "STAGED",
     "VOCABULARIES",
     "WORDPIECE",
+    "family_of",
     "hf_tokenizer",
     "rank_file",
     "read_ranks",
@@ -43,6 +47,7 @@ VOCABULARIES: dict[str, str | None] = {
     "bert_uncased": None,
     "bert_cased": None,
     "bert_chinese": None,
+    "bert_multilingual": None,
     "flan_t5": None,
     "xlnet_json": None,
     "mistral03": None,
@@ -55,11 +60,13 @@ STAGED: dict[str, str] = {
     "mistral03": "vocab/mistral/mistral03.json",
     "barthez_json": "vocab/barthez/tokenizer.json",
 }
-#: WordPiece vocabularies: carried name, name in the data folder, and whether they are of lower case.
-WORDPIECE: dict[str, tuple[str | None, str, bool]] = {
+#: WordPiece vocabularies: carried name, name in the data folder, and whether they are of lower case. The multilingual
+#: one comes with the package blingfire.
+WORDPIECE: dict[str, tuple[str | None, str | None, bool]] = {
     "bert_uncased": ("vocab.txt", "vocab/bert/uncased_vocab.txt", True),
     "bert_cased": (None, "vocab/bert/cased_vocab.txt", False),
     "bert_chinese": (None, "vocab/bert/chinese_vocab.txt", True),
+    "bert_multilingual": (None, None, False),
 }
 
 #: Short name -> SentencePiece model in the data folder.
@@ -73,6 +80,15 @@ SENTENCEPIECE_MODELS: dict[str, str] = {
     "mistral_v3": "vocab/mistral/mistral_instruct_tokenizer_240323.model.v3",
     "barthez": "vocab/barthez/sentencepiece.bpe.model",
 }
+#: Those of them that merge pairs; the others are Unigram.
+_SENTENCEPIECE_BPE = ("mistral_v1", "mistral_v3", "barthez")
+
+#: Character BPE: files in the data folder.
+CHARACTER_BPE: dict[str, tuple[str, ...]] = {
+    "gpt": ("vocab/openai_gpt/encoder_bpe_40000.json", "vocab/openai_gpt/vocab_40000.bpe"),
+    "clip": ("vocab/clip/bpe_simple_vocab_16e6.txt.gz",),
+    "subword_nmt": ("vocab/subword_nmt/bpe.ref",),
+}
 
 #: Last part of the address that tiktoken asks for -> (carried name, name in the data folder).
 _FILES = {
@@ -82,6 +98,25 @@ _FILES = {
     "o200k_base.tiktoken": (None, "vocab/tiktoken/o200k_base.tiktoken"),
     "p50k_base.tiktoken": (None, "vocab/tiktoken/p50k_base.tiktoken"),
 }
+
+
+def family_of(vocabulary: str) -> str:
+    """``"byte_bpe"``, ``"unigram"``, ``"sentencepiece_bpe"``, ``"wordpiece"`` or ``"character_bpe"``.
+
+    Raises
+    ------
+    KeyError
+        No vocabulary of that name is measured.
+    """
+    if vocabulary in WORDPIECE:
+        return "wordpiece"
+    if vocabulary in CHARACTER_BPE:
+        return "character_bpe"
+    if vocabulary in SENTENCEPIECE_MODELS:
+        return "sentencepiece_bpe" if vocabulary in _SENTENCEPIECE_BPE else "unigram"
+    if vocabulary in VOCABULARIES and vocabulary not in STAGED:
+        return "byte_bpe"
+    raise KeyError(vocabulary)
 
 
 def _file(name: str) -> Path:
@@ -143,7 +178,17 @@ def rank_file(vocabulary: str) -> Path:
 
 
 def source_path(vocabulary: str) -> Path | tuple[Path, Path]:
-    """The original file(s) of a vocabulary: ``.tiktoken``, ``vocab.txt``, or ``vocab.json`` and ``merges.txt``."""
+    """The original file(s) of a vocabulary: ``.tiktoken``, ``vocab.txt``, ``.model``, codes, vocabulary and merges."""
+    if vocabulary in SENTENCEPIECE_MODELS:
+        return sentencepiece_file(vocabulary)
+    if vocabulary in CHARACTER_BPE:
+        files = [find_file(shared=name) for name in CHARACTER_BPE[vocabulary]]
+        return files[0] if len(files) == 1 else (files[0], files[1])
+    if vocabulary == "bert_multilingual":
+        path = made_folder() / f"{vocabulary}.vocab.txt"
+        if not path.exists():
+            _write(path, "\n".join(read_words(words_file())) + "\n")
+        return path
     if vocabulary in WORDPIECE:
         carried, shared, _ = WORDPIECE[vocabulary]
         return find_file(carried=carried, shared=shared)
@@ -164,11 +209,41 @@ def _read_gpt2_files(vocab: Path, merges: Path) -> tuple[dict[str, int], list[li
     return json.loads(vocab.read_text(encoding="utf-8")), [line.split(" ") for line in lines if line]
 
 
+def _write(path: Path, text: str) -> None:
+    """Write a made file so that it is never there in part."""
+    unfinished = path.with_suffix(".part")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
+
+
+def _character_json(vocabulary: str) -> Any:
+    """As transformers writes it for GPT and CLIP."""
+    from transformers import CLIPTokenizer, OpenAIGPTTokenizer
+
+    source = source_path(vocabulary)
+    if vocabulary == "gpt":
+        from tokenizers.models import BPE
+
+        assert isinstance(source, tuple)
+        vocab, merges = BPE.read_file(*map(str, source))
+        made = OpenAIGPTTokenizer(vocab=vocab, merges=merges)
+    elif vocabulary == "clip":
+        from vocab_tools.formats.character_vocab import read_clip
+
+        assert isinstance(source, Path)
+        described = read_clip(source)
+        made = CLIPTokenizer(vocab=dict(described.vocabulary), merges=list(described.merges))
+    else:
+        raise ValueError(f"{vocabulary!r} has no tokenizer.json")
+    return json.loads(made.backend_tokenizer.to_str())
+
+
 def tokenizer_json_path(vocabulary: str) -> Path:
     """A ``tokenizer.json`` of the vocabulary, made once from its original files.
 
     Special tokens: those of tiktoken's definition; for ``roberta`` the five of its own vocabulary. Those of WordPiece
-    are written by transformers' ``BertTokenizer``; those of :data:`STAGED` are the published files.
+    are written by transformers' ``BertTokenizer``; those of :data:`STAGED` are the published files; those of
+    :data:`SENTENCEPIECE_MODELS` are converted and keep the ids of the model.
     """
     if vocabulary in STAGED:
         return find_file(shared=STAGED[vocabulary])
@@ -180,6 +255,10 @@ def tokenizer_json_path(vocabulary: str) -> Path:
         from transformers import BertTokenizer
 
         made = json.loads(BertTokenizer(str(source), do_lower_case=WORDPIECE[vocabulary][2])._tokenizer.to_str())
+    elif vocabulary in SENTENCEPIECE_MODELS:
+        made = convert_model(sentencepiece_file(vocabulary))
+    elif vocabulary in CHARACTER_BPE:
+        made = _character_json(vocabulary)
     elif isinstance(source, tuple):
         vocab, merges = _read_gpt2_files(*source)
         names = ["<|endoftext|>"] if vocabulary == "gpt2" else ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
@@ -190,9 +269,7 @@ def tokenizer_json_path(vocabulary: str) -> Path:
         if name not in PATTERNS:
             raise ValueError(f"no hub spelling of the split pattern of {name!r} is known; known: {sorted(PATTERNS)}")
         made = convert_ranks(read_ranks(source), tiktoken_encoding(name)._special_tokens, PATTERNS[name])
-    unfinished = path.with_suffix(".part")
-    unfinished.write_text(json.dumps(made, ensure_ascii=False), encoding="utf-8")
-    unfinished.replace(path)
+    _write(path, json.dumps(made, ensure_ascii=False))
     return path
 
 
@@ -201,9 +278,7 @@ def untemplated_json_path(vocabulary: str) -> Path:
     path = made_folder() / f"{vocabulary}.untemplated.tokenizer.json"
     if not path.exists():
         made = json.loads(tokenizer_json_path(vocabulary).read_text(encoding="utf-8"))
-        unfinished = path.with_suffix(".part")
-        unfinished.write_text(json.dumps({**made, "post_processor": None}, ensure_ascii=False), encoding="utf-8")
-        unfinished.replace(path)
+        _write(path, json.dumps({**made, "post_processor": None}, ensure_ascii=False))
     return path
 
 

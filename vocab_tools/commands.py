@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from numba_nlp.errors import NumbaNlpError
+from numba_nlp.errors import NumbaNlpError, SourceFormatError, UnsupportedFeatureError, VocabularyFormatError
 
 __all__ = ["app"]
 
@@ -34,12 +34,14 @@ def compile_command(
         list[Path],
         typer.Argument(
             metavar="SOURCE...",
-            help="A tokenizer.json, a .tiktoken or .model file, a vocab.txt, or vocab.json and merges.txt.",
+            help="A tokenizer.json, a .tiktoken or .model file, a vocab.txt, vocab.json and merges.txt, codes of "
+            "subword-nmt, or CLIP's bpe_simple_vocab_16e6.txt.gz.",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The compiled file to write (.safetensors).")],
     family: Annotated[
-        str | None, typer.Option(help="gpt2 or roberta; for vocab.json and merges.txt that do not tell.")
+        str | None,
+        typer.Option(help="gpt2, roberta, openai-gpt, ctrl or clip; for vocab.json and merges.txt that do not tell."),
     ] = None,
     pattern: Annotated[
         str | None, typer.Option(help="Pre-token pattern by name or as a regular expression; for .tiktoken files.")
@@ -65,6 +67,16 @@ def compile_command(
     pad_token: Annotated[str | None, typer.Option(help="Token that fills rows, [PAD]; for vocab.txt.")] = None,
     cls_token: Annotated[str | None, typer.Option(help="Token before a text, [CLS]; for vocab.txt.")] = None,
     mask_token: Annotated[str | None, typer.Option(help="Token of a gap, [MASK]; for vocab.txt.")] = None,
+    merges: Annotated[int | None, typer.Option(help="How many codes to use; for codes of subword-nmt.")] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="Mark of a token that its word goes on behind, @@; for codes of subword-nmt.")
+    ] = None,
+    vocabulary: Annotated[
+        Path | None, typer.Option(help="File of tokens and their frequencies; for codes of subword-nmt.")
+    ] = None,
+    vocabulary_threshold: Annotated[
+        int | None, typer.Option(help="Rarer tokens of --vocabulary are not made; for codes of subword-nmt.")
+    ] = None,
     special: Annotated[str | None, typer.Option(help="Special tokens in the text: raise, match or plain.")] = None,
     ignore: Annotated[
         list[str] | None,
@@ -81,7 +93,7 @@ def compile_command(
         from vocab_tools.compiler.api import compile as compile_source
 
         started = time.perf_counter()
-        vocabulary = compile_source(
+        made = compile_source(
             sources,
             family=family,
             pattern=pattern,
@@ -95,16 +107,20 @@ def compile_command(
             pad_token=pad_token,
             cls_token=cls_token,
             mask_token=mask_token,
+            merges=merges,
+            separator=separator,
+            vocabulary=vocabulary,
+            vocabulary_threshold=vocabulary_threshold,
             special=special,
             ignore=ignore,
             name=name,
             allow_gaps=allow_gaps,
         )
-        vocabulary.save(output)
+        made.save(output)
         seconds = time.perf_counter() - started
-        merges = f", {vocabulary['merge_symbols'].size} merges" if "merge_symbols" in vocabulary else ""
+        n_merges = f", {made['merge_symbols'].size} merges" if "merge_symbols" in made else ""
         typer.echo(
-            f"{vocabulary.metadata['name']}: {vocabulary.size} ids{merges} -> "
+            f"{made.metadata['name']}: {made.size} ids{n_merges} -> "
             f"{output} ({output.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s)"
         )
 
@@ -121,11 +137,28 @@ def inspect_command(
         from numba_nlp.vocabulary import Vocabulary
         from vocab_tools.inspecting import tables
 
+        _refuse_sources(file)
         vocabulary = Vocabulary.load(file)
         # Piped output keeps digests and pieces on one line.
         console = Console() if sys.stdout.isatty() else Console(width=160)
         for table in tables(vocabulary, longest):
             console.print(table)
+
+
+def _refuse_sources(file: Path) -> None:
+    """Refuse a file that is to be compiled first."""
+    from vocab_tools.formats.detect import detect
+
+    if file.suffix == ".safetensors" or not file.is_file():
+        return
+    try:
+        found = detect(file)
+    except (SourceFormatError, UnsupportedFeatureError):
+        return  # no source either; loading says what it is not
+    raise VocabularyFormatError(
+        f"{file}: a source (format {found.format!r}), not a compiled vocabulary; compile it first: "
+        f"vocab-tools compile {file} -o {file.stem}.safetensors"
+    )
 
 
 def _parse_special_tokens(entries: list[str]) -> dict[str, int]:

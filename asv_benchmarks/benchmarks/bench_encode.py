@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .backends import BACKENDS
-from .common import check_ids, fresh, texts
+from .common import ONE_OF_EACH, check_ids, fresh, texts
 from .corpora import CORPORA, size
 
 _CORPORA = list(CORPORA)
-_VOCABULARIES = ["gpt2", "cl100k", "bert_uncased"]
+_VOCABULARIES = ["gpt2", "cl100k", *ONE_OF_EACH]
 
 
 class _Batch:

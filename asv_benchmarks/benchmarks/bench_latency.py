@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from .backends import BACKENDS
-from .common import check_ids, fresh
+from .common import ONE_OF_EACH, check_ids, fresh
 from .corpora import LATENCY_TEXTS
 
 
 class Latency:
     """From the call to ids in hand."""
 
-    params = (["gpt2", "cl100k"], list(LATENCY_TEXTS), list(BACKENDS))
+    params = (["gpt2", "cl100k", *ONE_OF_EACH], list(LATENCY_TEXTS), list(BACKENDS))
     param_names = ("vocabulary", "text", "backend")
 
     def setup(self, vocabulary: str, text: str, backend: str) -> None:

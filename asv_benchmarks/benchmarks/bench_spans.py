@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .common import check_ids, fresh, texts
+from .common import ONE_OF_EACH, check_ids, fresh, texts
 from .corpora import CORPORA
 
 
 class Spans:
     """The same texts again and again, with and without spans."""
 
-    params = (["gpt2", "cl100k"], list(CORPORA), ["numba_nlp", "tokenizers"])
+    params = (["gpt2", "cl100k", *ONE_OF_EACH], list(CORPORA), ["numba_nlp", "tokenizers"])
     param_names = ("vocabulary", "corpus", "backend")
     timeout = 300
 

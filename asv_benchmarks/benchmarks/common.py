@@ -7,8 +7,10 @@ import numpy as np
 from .backends import BACKENDS, Backend, available, reference_flat, references_of, serves
 from .corpora import Missing, corpus
 
-__all__ = ["check_ids", "fresh", "texts"]
+__all__ = ["ONE_OF_EACH", "check_ids", "fresh", "texts"]
 
+#: A vocabulary of every family but byte-level BPE.
+ONE_OF_EACH = ["t5", "mistral_v3", "bert_uncased", "gpt", "subword_nmt"]
 #: Text of this many bytes is encoded by a corpus benchmark; the report takes whole corpora.
 CORPUS_BYTES = 2_000_000
 #: About this many bytes are compared with the reference in every setup.
@@ -25,6 +27,11 @@ def fresh(name: str, vocabulary: str) -> Backend:
         return BACKENDS[name](vocabulary, 1)
     except FileNotFoundError as missing:
         raise NotImplementedError(str(missing)) from missing
+    except BaseException as refusal:
+        if name == "numba_nlp" or isinstance(refusal, (KeyboardInterrupt, SystemExit)):
+            raise
+        # a panic of a Rust library is no Exception
+        raise NotImplementedError(f"{name} does not load {vocabulary}: {refusal}") from refusal
 
 
 def texts(name: str, n_bytes: int = CORPUS_BYTES) -> list[str]:

@@ -30,8 +30,8 @@ def _compiler_digest() -> str:
 def compiled_path(vocabulary: str) -> Path:
     """The ``.safetensors`` file of a vocabulary, compiled if it is not there yet.
 
-    GPT-2 is compiled from ``tokenizer.json`` (reference: Hugging Face tokenizers), BERT's from ``vocab.txt``, the
-    others from ``.tiktoken``.
+    GPT-2 is compiled from ``tokenizer.json`` (reference: Hugging Face tokenizers), the others from their original
+    files.
     """
     import vocab_tools
 

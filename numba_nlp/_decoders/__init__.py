@@ -26,5 +26,7 @@ DECODERS = {
 def new_decoder(vocabulary: Vocabulary) -> Decoder:
     """The decoder of a vocabulary."""
     module, name = DECODERS[vocabulary.metadata["algorithm"]]
+    if "piece_ids" in vocabulary:
+        module, name = "renumbered", "RenumberedDecoder"
     decoder: Decoder = getattr(importlib.import_module(f"numba_nlp._decoders.{module}"), name)(vocabulary)
     return decoder

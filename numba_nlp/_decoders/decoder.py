@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numba_nlp._decoders.clean_up import cleaned_rows
 from numba_nlp._decoders.ids import check_errors, checked_ids, gathered_rows, read_only
 from numba_nlp.ragged import Ragged
 from numba_nlp.vocabulary import Vocabulary
@@ -27,6 +28,7 @@ class Decoder(ABC):
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
+        self._cleans_up: bool = vocabulary.metadata.get("clean_up", False)
 
     @abstractmethod
     def text_of_rows(
@@ -65,6 +67,13 @@ class Decoder(ABC):
     def id_of(self, token: str | bytes) -> int:
         """Id of a piece of the model by its spelling or its bytes; -1 when there is none."""
 
+    def _rows(
+        self, values: NDArray[np.int32], offsets: NDArray[np.int64], skip_special: bool, single: bool
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """As :meth:`text_of_rows`, cleaned up where the vocabulary asks for it."""
+        rows = self.text_of_rows(values, offsets, skip_special, single)
+        return cleaned_rows(*rows) if self._cleans_up else rows
+
     def bytes_of(self, token_id: int) -> bytes:
         """Bytes that an id stands for in the middle of a text.
 
@@ -82,7 +91,7 @@ class Decoder(ABC):
         UnknownTokenError, TypeError
         """
         given = checked_ids(self.vocabulary, ids, None)
-        data, ends = self.text_of_rows(given, read_only(np.array([0, given.size])), skip_special, True)
+        data, ends = self._rows(given, read_only(np.array([0, given.size])), skip_special, True)
         return data[: int(ends[1])].tobytes()
 
     def decode_batch(
@@ -96,7 +105,7 @@ class Decoder(ABC):
         """
         check_errors(errors)
         rows = gathered_rows(self.vocabulary, ids)
-        data, ends = self.text_of_rows(read_only(rows.values), read_only(rows.offsets), skip_special, False)
+        data, ends = self._rows(read_only(rows.values), read_only(rows.offsets), skip_special, False)
         text = data.data
         decoded: list[str | None] = [str(text[a:b], "utf-8", errors) for a, b in pairwise(ends.tolist())]
         if rows.valid is not None:

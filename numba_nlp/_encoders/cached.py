@@ -87,6 +87,9 @@ class CachedEncoder(ABC):
     ids_per_byte: int = 1
     #: Whether :meth:`word_numbers` is there.
     knows_words: ClassVar[bool] = False
+    #: Table that makes ids of what the kernels give, and what of it leaves a single text to the plain way (or -1).
+    id_table: NDArray[np.int32] | None = None
+    left_alone: int = -1
 
     def __init__(self, tables: Any, pattern: str, special_first: NDArray[np.uint8]) -> None:
         self.tables = tables
@@ -141,6 +144,33 @@ class CachedEncoder(ABC):
         -------
         Encoded
         """
+
+    def finish_chunk(
+        self,
+        data: NDArray[np.uint8] | None,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        fixed: NDArray[np.int32],
+        ids: NDArray[np.int32],
+        places: NDArray[np.int64],
+    ) -> int:
+        """Change the ids of a chunk of segments, where what the kernels give is not what texts are given.
+
+        Parameters
+        ----------
+        data, starts, ends, fixed
+            As of :meth:`encode_segments`.
+        ids : int32[n]
+            All ids of the chunk; changed.
+        places : int64[segments + 1]
+            Where the ids of each segment end, from the second entry on.
+
+        Returns
+        -------
+        int
+            Number of ids.
+        """
+        return ids.size
 
     def word_numbers(
         self,
@@ -243,8 +273,9 @@ class CachedEncoder(ABC):
         control = None
         if self.uses_fast_calls:
             control = _fastcall.ControlBlock(
-                self.family(), self._pattern, self.tables, cache, scratch, self._special_first, self.ids_per_byte
-            )
+                self.family(), self._pattern, self.tables, cache, scratch, self._special_first, self.ids_per_byte,
+                self.id_table, self.left_alone,
+            )  # fmt: skip
         return Context(cache, scratch, control)
 
     # --- batches -------------------------------------------------------------------------------------------------
@@ -269,7 +300,8 @@ class CachedEncoder(ABC):
             ids: NDArray[np.int32],
             offsets: NDArray[np.int64],
         ) -> int:
-            return self._encode_chunk(context, None, starts, ends, NO_IDS, ids, offsets)
+            n = self._encode_chunk(context, None, starts, ends, NO_IDS, ids, offsets)
+            return self.finish_chunk(None, starts, ends, NO_IDS, ids[:n], offsets)
 
         source = StringSource(items, watched, num_threads, self.ids_per_byte, encode)
         # rows of unknown size: no more than the last batch had, as its rows may have been much longer
@@ -306,7 +338,7 @@ class CachedEncoder(ABC):
             Bytes of each row, by which work is shared out.
         num_threads : int
         fill_spans : callable or None
-            As of :func:`numba_nlp._encoders.chunks.encode_in_chunks`.
+            As of :func:`numba_nlp._encoders.chunks.encode_in_chunks`. With it :meth:`finish_chunk` is not called.
         """
         lengths = ends - starts
         if fixed.size:
@@ -326,6 +358,8 @@ class CachedEncoder(ABC):
             places = offsets if first_of_row is None else np.zeros(stop - start + 1, np.int64)
             given = fixed[part] if fixed.size else fixed
             n = self._encode_chunk(context, data, starts[part], ends[part], given, ids, places)
+            if fill_spans is None:
+                self.finish_chunk(data, starts[part], ends[part], given, ids[:n], places)
             if first_of_row is not None:
                 offsets[1:] = places[first_of_row[first + 1 : last + 1] - start]
             return n

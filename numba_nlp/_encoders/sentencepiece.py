@@ -12,9 +12,11 @@ from numba_nlp import _fastcall, unigram_sampling
 from numba_nlp._encoders.rows import frozen
 from numba_nlp._encoders.sentencepiece_rows import SentencePieceRowEncoder
 from numba_nlp._fastcall.families import sentencepiece
+from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.segment import normalizer_tables
 from numba_nlp.kernels.segment.aligned_spans import fill_aligned_spans
 from numba_nlp.kernels.segment.normalize_charsmap import WHOLE_ROW, normalize, normalized_room
+from numba_nlp.kernels.segment.renumber import name_unknown
 from numba_nlp.kernels.segment.sentencepiece_unigram import encode_rows_spaced, encode_rows_whole
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
     CHARACTERS,
@@ -66,8 +68,13 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
         self._unigram = _unigram_tables(vocabulary)
         pattern: str = metadata["pattern"]
         options = np.array([_MODELS[self._algorithm], pattern == "whole", self.ids_per_byte], np.int64)
+        replayed = _for_replay(self._unigram, vocabulary["piece_kinds"])
+        if "piece_ids" in vocabulary:
+            # given ids stand among the numbers of pieces (numba_nlp.kernels.segment.renumber)
+            scores = np.concatenate((replayed.piece_scores, np.zeros(vocabulary.size, np.float32)))
+            replayed = replayed._replace(piece_scores=scores)
         parts = (
-            *_for_replay(self._unigram, vocabulary["piece_kinds"]),
+            *replayed,
             *self._normalizer,
             vocabulary["byte_traits"],
             options,
@@ -83,6 +90,10 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
     @property
     def fill_aligned_spans(self) -> Any:
         return fill_aligned_spans
+
+    @property
+    def name_unknown(self) -> Any:
+        return name_unknown
 
     def new_scratch(self, capacity: int) -> SentencePieceScratch:
         return new_scratch(capacity)
@@ -113,6 +124,11 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
         return unigram_sampling.score(tables, normalized, ids, token_ends)
 
     def _for_segmentations(self) -> tuple[UnigramTables, UnigramTables]:
+        if "piece_ids" in self._vocabulary:
+            raise UnsupportedFeatureError(
+                "n-best lists, sampling and scores are those of a SentencePiece model, but here another file gives the "
+                "ids of its pieces; load the .spm or .model file by itself"
+            )
         if self._algorithm != "unigram":
             super().nbest(b"", 1)  # refuses
         return self._unigram, self._lattice

@@ -14,6 +14,7 @@ from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import sentencepiece_bpe
 from numba_nlp.kernels.segment import normalizer_tables
 from numba_nlp.kernels.segment.fill_bridged import white_masks
+from numba_nlp.kernels.segment.renumber import name_unknown_bpe
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import SentencePieceBpeTables
 from numba_nlp.kernels.segment.sentencepiece_bpe_rows import ENCODE_ROWS
 from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import (
@@ -79,6 +80,10 @@ class SentencePieceBpeEncoder(SentencePieceRowEncoder):
     @property
     def fill_aligned_spans(self) -> Any:
         return fill_aligned_spans_bpe
+
+    @property
+    def name_unknown(self) -> Any:
+        return name_unknown_bpe
 
     def new_scratch(self, capacity: int) -> SentencePieceBpeRowScratch:
         return new_row_scratch(capacity)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp._encoders.renumbering import Renumbering
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.vocabulary import Vocabulary
@@ -37,12 +38,34 @@ class SentencePieceRowEncoder(CachedEncoder):
 
     def __init__(self, vocabulary: Vocabulary, tables: Any, special_first: NDArray[np.uint8]) -> None:
         self._vocabulary = vocabulary
+        self._renumbering = Renumbering(vocabulary) if "piece_ids" in vocabulary else None
+        if self._renumbering is not None:
+            self.id_table, self.left_alone = self._renumbering.table, self._renumbering.left_alone
         super().__init__(tables, vocabulary.metadata["pattern"], special_first)
 
     @property
     @abstractmethod
     def fill_aligned_spans(self) -> Any:
         """The kernel that writes spans (:func:`numba_nlp.kernels.segment.aligned_spans.fill_aligned_spans`)."""
+
+    @property
+    @abstractmethod
+    def name_unknown(self) -> Any:
+        """The kernel that looks unknown text up (:func:`numba_nlp.kernels.segment.renumber.name_unknown`)."""
+
+    def finish_chunk(
+        self,
+        data: NDArray[np.uint8] | None,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        fixed: NDArray[np.int32],
+        ids: NDArray[np.int32],
+        places: NDArray[np.int64],
+    ) -> int:
+        if self._renumbering is not None:
+            parts = starts, ends, fixed, None
+            self._renumbering.finish(self.name_unknown, self.new_scratch, self.tables, data, parts, ids, places)
+        return ids.size
 
     def describe(self) -> dict[str, Any]:
         metadata = self._vocabulary.metadata
@@ -60,6 +83,8 @@ class SentencePieceRowEncoder(CachedEncoder):
     ) -> Encoded:
         source_starts, source_ends, fixed, first_of_row = starts, ends, NO_IDS, None
         if segments is not None:
+            if self._renumbering is not None:
+                segments = segments._replace(fixed=self._renumbering.shifted(segments.fixed))
             source_starts, source_ends, fixed = segments.starts, segments.ends, segments.fixed
             first_of_row = segments.first_of_row
 
@@ -70,6 +95,9 @@ class SentencePieceRowEncoder(CachedEncoder):
             if segments is not None:
                 parts = segments._replace(first_of_row=segments.first_of_row[first : last + 1])
             self._fill_spans(data, starts[first:last], ends[first:last], parts, first, ids, offsets, unit, spans)
+            if self._renumbering is not None:
+                four = parts.starts, parts.ends, parts.fixed, parts.first_of_row
+                self._renumbering.finish(self.name_unknown, self.new_scratch, self.tables, data, four, ids, offsets)
 
         return self.encode_segments(
             data,

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
-from numba_nlp._encoders.cached import CachedEncoder, Context
+from numba_nlp._encoders.cached import CachedEncoder, Context, SingleCall
 from numba_nlp._encoders.chunks import Chunk, encode_in_chunks
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
 from numba_nlp._encoders.single import SingleStages
-from numba_nlp._encoders.sources import ArraySource
+from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError
+from numba_nlp._encoders.staged_words import StagedWordEncoder
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import staged_bpe, staged_unigram
 from numba_nlp._stages.cutter import Cutter
@@ -107,6 +109,9 @@ class StagedEncoder(CachedEncoder):
         self._cutter = Cutter(vocabulary.arrays, metadata["cut_regexes"])
         self._metadata = metadata
         super().__init__(tables, pattern, special_first)
+        self._words: StagedWordEncoder | None = None
+        if _fastcall.AVAILABLE and "solid_pages" in vocabulary.arrays:
+            self._words = StagedWordEncoder(vocabulary, special_first, self)
         self._widths = self._piece_widths(vocabulary)
 
     @abstractmethod
@@ -118,7 +123,13 @@ class StagedEncoder(CachedEncoder):
         """What fills the spans."""
 
     def takes_strings(self) -> bool:
-        return False
+        return self._words is not None
+
+    def encode_strings(self, items: tuple[Any, ...], watched: _fastcall.Watched, num_threads: int) -> Encoded | None:
+        return None if self._words is None else self._words.encode_strings(items, watched, num_threads)
+
+    def single_call(self, forms: Mapping[bytes, int]) -> SingleCall | None:
+        return super().single_call(forms) if self._words is None else self._words.single_call(forms)
 
     def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages:
         return SingleStages(forms, self._normalizer, self._cutter)
@@ -128,6 +139,7 @@ class StagedEncoder(CachedEncoder):
             "normalizers": list(self._metadata["normalizers"]),
             "pre_tokenizers": list(self._metadata["pre_tokenizers"]),
             "decoders": list(self._metadata["decoders"]),
+            "cut into words": "not before the stages" if self._words is None else "of raw text, before spaces",
             **super().describe(),
         }
 
@@ -140,6 +152,9 @@ class StagedEncoder(CachedEncoder):
         unit: str | None,
         num_threads: int,
     ) -> Encoded:
+        if self._words is not None and unit is None:
+            with suppress(LeaveToGeneralWayError):
+                return self._words.encode(data, starts, ends, segments, unit, num_threads)
         sizes = ends - starts
         if unit is not None or self._cutter.needs_alignment:
             checked_sizes(starts, ends)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from numba_nlp._fastcall.control import SINGLE_LIMIT, ControlBlock, Family
 from numba_nlp._fastcall.interpreter import is_available
 from numba_nlp._fastcall.single import encode_one
-from numba_nlp._fastcall.strings import Watched, gather_strings, locate_strings
+from numba_nlp._fastcall.strings import Watched, bytes_at, gather_strings, locate_strings
 
 __all__ = [
     "AVAILABLE",
@@ -29,6 +29,7 @@ __all__ = [
     "ControlBlock",
     "Family",
     "Watched",
+    "bytes_at",
     "encode_one",
     "gather_strings",
     "locate_strings",

@@ -31,8 +31,8 @@ SINGLE_LIMIT = 1 << 14
 # Addresses of functions and objects, then address and length of each array of the tables, the cache and the scratch.
 ENCODE_ROWS, ENCODE_UNSEEN, AS_UTF8, CLEAR_ERROR, NEW_REFERENCE, NONE, TUPLE_ITEM = range(7)
 NEW_ARRAY, ARRAY_TYPE, SPECIAL_FIRST, SINGLE_IDS, SINGLE_PLACES, SINGLE_SHAPE, SINGLE_ROOM = range(7, 14)
-MODEL_ROWS, TEXT = 14, 15
-TABLES = 16
+MODEL_ROWS, TEXT, ID_TABLE, LEFT_ALONE = range(14, 18)
+TABLES = 18
 
 #: Places of PyArray_Type and PyArray_New in numpy's table of C functions; fixed by numpy's binary interface.
 NUMPY_ARRAY_TYPE, NUMPY_NEW_ARRAY = 2, 93
@@ -157,6 +157,10 @@ class ControlBlock:
         Nonzero for the bytes that a special token may start with; a text with such a byte is left to the plain way.
     ids_per_byte : int
         Most ids that a byte of text can make.
+    id_table : int32[m], optional
+        Makes ids of what the row encoder gives to a single text.
+    left_alone : int
+        What of it leaves the text to the plain way, -1 for nothing.
     """
 
     __slots__ = ("_family", "_kept", "_scratch", "_stages", "block", "call_rows")
@@ -170,6 +174,8 @@ class ControlBlock:
         scratch: Any,
         special_first: NDArray[np.uint8],
         ids_per_byte: int = 1,
+        id_table: NDArray[np.int32] | None = None,
+        left_alone: int = -1,
     ) -> None:
         self._family = family
         self.call_rows: Callable[..., int] = family.rows[pattern].call
@@ -177,7 +183,7 @@ class ControlBlock:
         single_ids = np.zeros(SINGLE_LIMIT * ids_per_byte + SPARE_IDS, np.int32)
         single_places = np.zeros(4, np.int64)
         functions = numpy_functions()
-        block[ENCODE_ROWS] = family.rows[pattern].address
+        block[ENCODE_ROWS] = block[MODEL_ROWS] = family.rows[pattern].address
         block[ENCODE_UNSEEN] = family.unseen.address
         block[AS_UTF8] = python_function_address("PyUnicode_AsUTF8AndSize")
         block[CLEAR_ERROR] = python_function_address("PyErr_Clear")
@@ -189,9 +195,11 @@ class ControlBlock:
         block[SINGLE_IDS] = single_ids.ctypes.data
         block[SINGLE_PLACES] = single_places.ctypes.data
         block[SINGLE_ROOM] = single_ids.size
+        block[ID_TABLE] = 0 if id_table is None else id_table.ctypes.data
+        block[LEFT_ALONE] = left_alone
         self._stages: tuple[Any, ...] = ()
         self.block = block
-        self._kept = (special_first, single_ids, single_places, tables, cache)
+        self._kept = (special_first, single_ids, single_places, tables, cache, id_table)
         enter(block, TABLES, tables)
         enter(block, family.cache_at, cache)
         self.set_scratch(scratch)
@@ -215,7 +223,6 @@ class ControlBlock:
         ids_per_byte : int
         """
         single_ids = np.zeros(capacity * ids_per_byte + SPARE_IDS, np.int32)
-        self.block[MODEL_ROWS] = self.block[ENCODE_ROWS]
         self.block[ENCODE_ROWS] = function.address
         self.block[TEXT] = stages.address
         self.block[SINGLE_IDS] = single_ids.ctypes.data

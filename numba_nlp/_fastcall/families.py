@@ -15,6 +15,7 @@ __all__ = [
     "sentencepiece_bpe",
     "staged_bpe",
     "staged_unigram",
+    "staged_words",
     "wordpiece",
 ]
 
@@ -92,6 +93,16 @@ def staged_bpe() -> Family:
     return Family("staged_bpe", StagedBpeTables, StagedBpeScratch, encode_unseen_staged_bpe, BPE_FILLS)
 
 
+@cache
+def staged_words() -> Family:
+    """Words of raw text behind general stages."""
+    from numba_nlp._fastcall.words import encode_unseen_word
+    from numba_nlp.kernels.segment.row_firsts import FIRSTS
+    from numba_nlp.kernels.segment.staged_words import WordScratch, WordTables, fill_words
+
+    return Family("staged_words", WordTables, WordScratch, encode_unseen_word, {"words": fill_words}, {"words": FIRSTS})
+
+
 def make_all() -> None:
     """Make the C functions of all families known to :func:`numba_nlp.warmup`; they compile when first used."""
     from numba_nlp import _fastcall
@@ -107,3 +118,4 @@ def make_all() -> None:
         wordpiece()
         staged_unigram()
         staged_bpe()
+        staged_words()

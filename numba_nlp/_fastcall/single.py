@@ -10,6 +10,8 @@ from numba_nlp._fastcall.control import (
     AS_UTF8,
     CLEAR_ERROR,
     ENCODE_ROWS,
+    ID_TABLE,
+    LEFT_ALONE,
     NEW_ARRAY,
     NEW_REFERENCE,
     NONE,
@@ -50,8 +52,8 @@ def encode_one(block, text):
     Returns
     -------
     int32[n] or None
-        None leaves the text to the plain way: it is not a ``str``, not valid Unicode, too long, or holds a byte that
-        starts a special token.
+        None leaves the text to the plain way: it is not a ``str``, not valid Unicode, too long, holds a byte that
+        starts a special token, or gives the number ``LEFT_ALONE``.
     """
     places = load(block + 8 * SINGLE_PLACES)
     data_address = call2(load(block + 8 * AS_UTF8), object_address(text), places)
@@ -79,14 +81,28 @@ def encode_one(block, text):
     )  # fmt: skip
     if n < 0:
         return _none(block)
+    source = array_at(ids, n, np.int32)
+    left_alone = load(block + 8 * LEFT_ALONE)
+    if left_alone >= 0:
+        is_there = np.int64(0)
+        for i in range(n):
+            is_there |= np.int64(source[i] == left_alone)
+        if is_there != 0:
+            return _none(block)
     slots[0] = n
     made = call9(load(block + 8 * NEW_ARRAY), load(block + 8 * ARRAY_TYPE), 1, places, NUMPY_INT32, 0, 0, 0, 0, 0)
     if made != 0:
         # the data pointer follows the object header (reference count and type)
-        source = array_at(ids, n, np.int32)
         target = array_at(load(made + 16), n, np.int32)
-        for i in range(n):
-            target[i] = source[i]
+        table_address = load(block + 8 * ID_TABLE)
+        if table_address == 0:
+            for i in range(n):
+                target[i] = source[i]
+        else:
+            # longer than any number, which is all that is known here
+            table = array_at(table_address, 1 << 31, np.int32)
+            for i in range(n):
+                target[i] = table[source[i]]
     return object_at(made)
 
 

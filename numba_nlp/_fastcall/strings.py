@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -32,7 +33,24 @@ from numba_nlp.kernels.words import (
 if VECTOR:
     from numba_nlp.kernels.words import equal_mask
 
-__all__ = ["Watched", "gather_strings", "locate_strings", "token_at"]
+__all__ = ["Watched", "bytes_at", "gather_strings", "locate_strings", "token_at"]
+
+
+def bytes_at(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Copy what lies between addresses.
+
+    Parameters
+    ----------
+    starts, ends : int64[k]
+        Addresses, as :func:`locate_strings` writes them; the objects there must be kept.
+
+    Returns
+    -------
+    data, offsets : uint8[n], int64[k + 1]
+    """
+    lengths = ends - starts
+    texts = [ctypes.string_at(start, n) for start, n in zip(starts.tolist(), lengths.tolist(), strict=True)]
+    return np.frombuffer(b"".join(texts), np.uint8), np.concatenate(([0], np.cumsum(lengths)))
 
 
 @python_function(types.int64(types.int64, python_object, types.int64, types.int64, types.int64))

@@ -45,7 +45,7 @@ from numba_nlp.kernels.segment.normalize_text import new_aligned
 from numba_nlp.kernels.segment.spans import ascii_end
 from numba_nlp.kernels.tables.word_cache import BITS, LONG_LIMIT, WordCache, home_of, new_word_cache
 
-__all__ = ["CAPACITY", "TextStages", "encode_text", "remember"]
+__all__ = ["CAPACITY", "TextStages", "encode_text", "remember", "run_stages"]
 
 # Words of the block of a TextStages: whether the stages can be run, what they are, addresses.
 READY, STAYS, PREFIX_SPACE = range(3)
@@ -141,6 +141,27 @@ def _run_stages(block, stages, text, size, ids, room):
     )  # fmt: skip
 
 
+@native("int64(int64, int64, int64, int64, int64, int64)")
+def run_stages(block, stages, text, size, ids, room):
+    """Ids of a text by its stages and the model.
+
+    Parameters
+    ----------
+    block, stages : int
+        Addresses of a ``ControlBlock`` of the model and of a ``TextStages``.
+    text, size : int, int
+        Address and bytes.
+    ids, room : int, int
+        Address of int32[room]; the stages' capacity, and ``SPARE_IDS``.
+
+    Returns
+    -------
+    int
+        Number of ids; negative where the plain way has to decide.
+    """
+    return _run_stages(block, stages, text, size, ids, room)
+
+
 @native("int64(" + ", ".join(["int64"] * 13) + ")")
 def encode_text(block, text, size, starts, ends, fixed, n_fixed, first_row, last_row, ids, room, offsets, out):
     """Encode one whole text; arguments as of a row encoder, of which the text, its size and the ids are used.
@@ -210,20 +231,22 @@ class TextStages:
         Tokens that are looked for in normalized text; a text that holds one goes the plain way.
     prefix_space : bool
         Whether a space is put before the normalized text.
+    capacity : int
+        Bytes of text that there is room for.
     """
 
-    def __init__(self, forms: tuple[bytes, ...], prefix_space: bool) -> None:
+    def __init__(self, forms: tuple[bytes, ...], prefix_space: bool, capacity: int = CAPACITY) -> None:
         first = np.zeros(256, np.uint8)
         first[[form[0] for form in forms]] = 1
         contents = np.frombuffer(b"".join(forms), np.uint8)
         offsets = np.concatenate(([0], np.cumsum([len(form) for form in forms], dtype=np.int64)))
         cache = new_word_cache(_TEXT_BITS, _TEXT_BYTES)
-        normalized, offsets_of = np.empty(CAPACITY, np.uint8), np.empty(CAPACITY + 1, np.int64)
-        starts, ends = np.empty(CAPACITY, np.int64), np.empty(CAPACITY, np.int64)
+        normalized, offsets_of = np.empty(capacity, np.uint8), np.empty(capacity + 1, np.int64)
+        starts, ends = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
         masks, places = key_masks(), np.zeros(6, np.int64)
         block = np.zeros(CACHE + 2 * len(cache), np.int64)
         block[PREFIX_SPACE] = prefix_space
-        block[ROOM] = CAPACITY
+        block[ROOM] = capacity
         for place, array in (
             (STARTS, starts), (ENDS, ends), (OFFSETS, offsets_of), (PLACES, places), (FORM_FIRST, first),
             (FORM_BYTES, contents), (FORM_OFFSETS, offsets), (MASKS, masks), (NORMALIZED, normalized),
@@ -232,6 +255,7 @@ class TextStages:
         block[N_FORMS] = len(forms)
         enter(block, CACHE, cache)
         self.block = block
+        self._capacity = capacity
         self._kept: list[Any] = [first, contents, offsets, cache, masks, places, normalized, starts, ends, offsets_of]
 
     @property
@@ -257,8 +281,9 @@ class TextStages:
         aligned : bool
             Whether it has to know where text comes from.
         """
-        target = new_aligned(CAPACITY, aligned)
-        memory = normalizer.new_memory(new_normalizer_scratch(CAPACITY, aligned), target)
+        capacity = self._capacity
+        target = new_aligned(capacity, aligned)
+        memory = normalizer.new_memory(new_normalizer_scratch(capacity, aligned), target)
         given = {
             NORMALIZE_TABLES: normalizer.tables,
             NORMALIZE_MEMORY: memory.address,
@@ -266,8 +291,8 @@ class TextStages:
         }
         self._kept += [normalizer, memory]
         if cutter is not None:
-            cut = new_aligned(CAPACITY if rewrites else 0, aligned and rewrites)
-            memory = cutter.new_memory(new_cut_scratch(CAPACITY, aligned), target, cut)
+            cut = new_aligned(capacity if rewrites else 0, aligned and rewrites)
+            memory = cutter.new_memory(new_cut_scratch(capacity, aligned), target, cut)
             given |= {CUT: cutter.function, CUT_TABLES: cutter.tables, CUT_MEMORY: memory.address}
             if rewrites:
                 given[CUT_TEXT] = cut.text.ctypes.data

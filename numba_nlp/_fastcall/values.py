@@ -14,6 +14,7 @@ __all__ = [
     "array_at",
     "call1",
     "call2",
+    "call6",
     "call9",
     "call10",
     "call11",
@@ -79,6 +80,7 @@ def _make_call(n: int) -> Any:
 
 call1 = _make_call(1)
 call2 = _make_call(2)
+call6 = _make_call(6)
 call9 = _make_call(9)
 call10 = _make_call(10)
 call11 = _make_call(11)

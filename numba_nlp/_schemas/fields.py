@@ -164,6 +164,8 @@ def check_structure(file: str, schema: Schema, arrays: Arrays, metadata: Mapping
     if unknown:
         fail(file, f"array `{unknown[0]}` does not belong to algorithm {metadata['algorithm']!r}")
 
+    if type(metadata.get("clean_up", False)) is not bool:
+        fail(file, f"metadata `clean_up` is {_brief(metadata['clean_up'])}, expected true or false")
     sizes = {name: size(arrays) for name, size in schema.sizes.items()}
     for name, (least, most) in schema.limits.items():
         if not least <= sizes[name] <= most:
@@ -224,7 +226,7 @@ def _check_offsets(file: str, name: str, offsets: NDArray[Any], target: str, end
 
 
 def check_special_tokens(file: str, arrays: Arrays) -> None:
-    """Check that added tokens are distinct, not empty, and sorted."""
+    """Check that added tokens are text, distinct, not empty, and sorted."""
     content = arrays["special_bytes"].tobytes()
     bounds = arrays["special_offsets"].tolist()
     previous = b""
@@ -237,6 +239,10 @@ def check_special_tokens(file: str, arrays: Arrays) -> None:
                 f"array `special_bytes` holds {token!r} at index {i} after {previous!r}, expected distinct non-empty "
                 "contents in ascending order",
             )
+        try:
+            token.decode()
+        except UnicodeDecodeError:
+            fail(file, f"array `special_bytes` holds {token!r} at index {i}, which is no UTF-8")
         previous = token
 
 

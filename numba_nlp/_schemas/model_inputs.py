@@ -10,6 +10,8 @@ from numba_nlp._schemas.fields import Arrays, fail
 __all__ = ["check_model_inputs"]
 
 _SIDES = ("right", "left")
+#: Rules by which special tokens are looked for.
+_SEARCHES = ("tokenizers", "transformers")
 _MOST = 2**31
 
 
@@ -52,6 +54,10 @@ def check_model_inputs(file: str, arrays: Arrays, metadata: Mapping[str, Any], n
     for name in ("padding_side", "truncation_side"):
         if metadata.get(name, "right") not in _SIDES:
             fail(file, f"metadata `{name}` is {metadata[name]!r}, expected 'right' or 'left'")
+    if metadata.get("special_search", "tokenizers") not in _SEARCHES:
+        fail(
+            file, f"metadata `special_search` is {metadata['special_search']!r}, expected 'tokenizers', 'transformers'"
+        )
     names = metadata.get("model_input_names", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         fail(file, "metadata `model_input_names` is not an array of strings")

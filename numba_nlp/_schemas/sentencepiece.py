@@ -18,6 +18,7 @@ from numba_nlp._schemas.fields import (
     check_special_tokens,
     fail,
 )
+from numba_nlp._schemas.renumbered import RENUMBERED_ARRAYS, check_renumbered, number_of_ids
 from numba_nlp.kernels.segment.unigram_memory import MAX_SCORE
 from numba_nlp.kernels.tables import darts, double_array
 
@@ -49,7 +50,7 @@ def _check_sentencepiece(file: str, arrays: Arrays, metadata: Mapping[str, Any],
         fail(file, f"array `piece_scores` holds {scores[wrong[0]]} at index {int(wrong[0])}, expected numbers")
 
     units = arrays["trie_units"]
-    sound = double_array.check_units(units, sizes["ids"]) == double_array.UNITS_SOUND
+    sound = double_array.check_units(units, sizes["pieces"]) == double_array.UNITS_SOUND
     if not sound or double_array.check_lengths(units, lengths, np.empty(units.size, np.int32)) < 0:
         fail(file, "array `trie_units` is no sound double array of the pieces")
     check_rules(file, "charsmap", arrays)
@@ -58,6 +59,7 @@ def _check_sentencepiece(file: str, arrays: Arrays, metadata: Mapping[str, Any],
     if (arrays["byte_traits"][0x80:] & 1).any():
         fail(file, "array `byte_traits` takes a byte beyond ASCII for a space")
     check_special_tokens(file, arrays)
+    check_renumbered(file, arrays, metadata, sizes["ids"])
     for name, most in (
         ("normalizer_flags", _FLAGS),
         ("denormalizer_flags", _FLAGS),
@@ -97,8 +99,8 @@ SENTENCEPIECE = Schema(
     arrays=(
         ArrayField("piece_bytes", "uint8"),
         ArrayField("piece_offsets", "int64", offsets_into="piece_bytes"),
-        ArrayField("piece_scores", "float32", length="ids"),
-        ArrayField("piece_kinds", "uint8", length="ids", among=(0, 1, 2, 3, 4, 5)),
+        ArrayField("piece_scores", "float32", length="pieces"),
+        ArrayField("piece_kinds", "uint8", length="pieces", among=(0, 1, 2, 3, 4, 5)),
         ArrayField("trie_units", "uint32"),
         ArrayField("charsmap_units", "uint32"),
         ArrayField("charsmap_text", "uint8"),
@@ -114,7 +116,7 @@ SENTENCEPIECE = Schema(
     ),
     metadata=(
         *COMMON_METADATA,
-        MetadataField("reference", str, ("sentencepiece",)),
+        MetadataField("reference", str, ("sentencepiece", "transformers")),
         MetadataField("pattern", str, ("spaced", "whole")),
         MetadataField("normalizer_flags", int),
         MetadataField("growth", int),
@@ -125,11 +127,13 @@ SENTENCEPIECE = Schema(
         MetadataField("special_policy", str, ("raise", "match", "plain")),
     ),
     sizes={
-        "ids": lambda arrays: arrays["piece_offsets"].size - 1,
+        "pieces": lambda arrays: arrays["piece_offsets"].size - 1,
+        "ids": number_of_ids,
         "special_tokens": lambda arrays: arrays["special_offsets"].size - 1,
     },
-    # larger numbers are marks among the ids
-    limits={"ids": (1, 2**30 - 1), "special_tokens": (0, 2**31 - 1)},
+    # larger numbers are marks among the numbers of pieces, which ids may stand behind
+    limits={"pieces": (1, 2**29), "ids": (1, 2**29 - 1), "special_tokens": (0, 2**31 - 1)},
     size="ids",
     check=_check_sentencepiece,
+    groups=(RENUMBERED_ARRAYS,),
 )

@@ -47,7 +47,7 @@ def _check_sentencepiece_bpe(file: str, arrays: Arrays, metadata: Mapping[str, A
 def _check_flags(file: str, arrays: Arrays, sizes: Mapping[str, int]) -> None:
     flags: list[int] = arrays["flags"].tolist()
     bounds = {
-        _UNKNOWN_ID: (0, sizes["ids"]),
+        _UNKNOWN_ID: (0, sizes["pieces"]),
         _POLICY: (0, _N_POLICIES),
         _FIRST_TIED: (0, sizes["merges"] + 2),
         _UNIQUE_PRODUCTS: (0, 2),
@@ -98,10 +98,10 @@ SENTENCEPIECE_BPE = dataclasses.replace(
         ArrayField("merge_pairs", "uint64", length="merges"),
         ArrayField("merge_symbols", "int32", low=0, high="symbols"),
         ArrayField("merge_ranks", "int32"),
-        ArrayField("symbol_ids", "int32", low=-(2**31), high="ids"),
+        ArrayField("symbol_ids", "int32", low=-(2**31), high="pieces"),
         ArrayField("unused_offsets", "int32"),
         ArrayField("unused_parts", "int32"),
-        ArrayField("byte_ids", "int32", length=256, low=-1, high="ids"),
+        ArrayField("byte_ids", "int32", length=256, low=-1, high="pieces"),
         ArrayField("bridge", "uint64", length=1024),
         ArrayField("user_units", "uint32"),
         ArrayField("flags", "int64", length=5),

@@ -37,6 +37,8 @@ def _check_stages(file: str, arrays: Arrays, metadata: Mapping[str, Any]) -> Non
     check_cutter(file, arrays, metadata)
     check_decoder(file, arrays)
     check_special_tokens(file, arrays)
+    if "solid_blocks" in arrays and arrays["solid_blocks"].size % 128:
+        fail(file, f"array `solid_blocks` has length {arrays['solid_blocks'].size}, expected a multiple of 128")
     for name in _LISTS:
         if not isinstance(metadata.get(name), (list, tuple)):
             fail(file, f"metadata `{name}` is missing or no list")
@@ -132,6 +134,11 @@ _STAGES = (
     ArrayField("special_flags", "uint8", length="special_tokens", low=0, high=32),
     ArrayField("template_single", "int32", low=-1, high="ids"),
 )
+#: Where raw text may be cut into words; both or none.
+_WORDS = (
+    ArrayField("solid_pages", "uint16", length=_CODE_POINT_BLOCKS, low=0, high="solid_blocks"),
+    ArrayField("solid_blocks", "uint8", low=0, high=2),
+)
 _METADATA = (
     *COMMON_METADATA,
     MetadataField("reference", str, ("tokenizers",)),
@@ -144,12 +151,14 @@ _SIZES = {
     "special_tokens": lambda arrays: arrays["special_offsets"].size - 1,
     "blocks": lambda arrays: arrays["class_blocks"].size // 128,
     "cut_blocks": lambda arrays: arrays["cut_blocks"].size // 128,
+    "solid_blocks": lambda arrays: arrays["solid_blocks"].size // 128 if "solid_blocks" in arrays else 1,
 }
 _LIMITS = {
     "ids": (1, 2**31 - 1),
     "special_tokens": (0, 2**31 - 1),
     "blocks": (1, 65536),
     "cut_blocks": (1, 65536),
+    "solid_blocks": (1, 65536),
 }
 
 STAGED_UNIGRAM = Schema(
@@ -165,7 +174,7 @@ STAGED_UNIGRAM = Schema(
     limits={**_LIMITS, "model": (1, 2**31 - 1)},
     size="ids",
     check=_check_unigram,
-    groups=(NORMALIZER_ARRAYS,),
+    groups=(NORMALIZER_ARRAYS, _WORDS),
 )
 
 STAGED_BPE = Schema(
@@ -194,5 +203,5 @@ STAGED_BPE = Schema(
     limits={**_LIMITS, "symbols": (1, 2**20 - 1), "merges": (0, 2**24 - 1), "character blocks": (1, 65536)},
     size="ids",
     check=_check_bpe,
-    groups=(NORMALIZER_ARRAYS,),
+    groups=(NORMALIZER_ARRAYS, _WORDS),
 )

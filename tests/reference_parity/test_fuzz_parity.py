@@ -15,7 +15,7 @@ COUNT = int(os.environ.get("NUMBA_NLP_FUZZ_COUNT", "3000"))
 
 
 def parity(vocabulary: str, reference: str, tokenizer: Any = None) -> Parity:
-    if vocabulary in WORDPIECE:
+    if vocabulary in WORDPIECE or reference == "transformers":
         pytest.importorskip("transformers")
     try:
         return Parity(vocabulary, reference, tokenizer)
@@ -42,12 +42,25 @@ def parity(vocabulary: str, reference: str, tokenizer: Any = None) -> Parity:
         ("xlnet_json", "tokenizers"),
         ("mistral03", "tokenizers"),
         ("barthez_json", "tokenizers"),
+        ("gpt", "transformers"),
+        ("ctrl", "transformers"),
+        ("clip", "transformers"),
+        ("subword_nmt", "subword-nmt"),
     ],
 )
 def test_generated_strings_give_what_the_reference_gives(vocabulary: str, reference: str) -> None:
     summary = fuzz(parity(vocabulary, reference), COUNT, seed=20)
     assert not summary.failures, "\n".join(map(str, summary.failures))
     assert summary.count == COUNT
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "reference"),
+    [("gpt2", "sentencepiece"), ("t5", "tokenizers"), ("gpt", "subword-nmt"), ("gpt2", "transformers")],
+)
+def test_references_that_say_nothing_of_a_vocabulary(vocabulary: str, reference: str) -> None:
+    with pytest.raises(ValueError, match=f"'{reference}' is no reference for '{vocabulary}'"):
+        Parity(vocabulary, reference)
 
 
 class _Wrong:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
@@ -137,17 +137,17 @@ def record_calls() -> None:
                     setattr(module, key, recorded)
 
 
-def main(folder: Path) -> None:
-    """Print the results of all compiled vocabularies of a folder."""
+def main(folders: Sequence[Path]) -> None:
+    """Print the results of all compiled vocabularies of some folders."""
     record_calls()
     report: dict[str, Any] = {"results": {}, "calls": {}}
-    for path in sorted(folder.glob("*.safetensors")):
+    for path in sorted(path for folder in folders for path in folder.glob("*.safetensors")):
         tok = nlp.load_tokenizer(path)
-        report["results"][path.stem] = results_of(tok, folder)
+        report["results"][path.stem] = results_of(tok, path.parent)
         report["calls"][path.stem] = tok.describe()["calls"]
     report["types"] = {name: sorted(types) for name, types in Recorder.types_of.items()}
     print(json.dumps(report))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main([Path(folder) for folder in sys.argv[1:]])

@@ -14,7 +14,8 @@ import pytest
 
 import numba_nlp as nlp
 from numba_nlp.errors import VocabularyFormatError
-from tests.made_tokenizers import HAMLET, gpt2, regex_cut
+from tests.families import FAMILIES, family
+from tests.made_tokenizers import HAMLET, TEXTS, gpt2, regex_cut
 from tests.robustness.children import output_of, run_child
 from tests.toy_vocabulary import toy_vocabulary
 
@@ -109,6 +110,14 @@ def test_spawned_processes(gpt2_file: Path, spawned: ProcessPoolExecutor) -> Non
         for ids, found in spawned.map(_ids_of, [tok] * 2, [texts] * 2):
             assert ids == expected
             assert found == path
+
+
+def test_every_family_in_spawned_processes(spawned: ProcessPoolExecutor) -> None:
+    tokenizers, texts = list(map(family, FAMILIES)), [*TEXTS, *HAMLET.read_text(encoding="utf-8").splitlines()[:50]]
+    for tok, (ids, _) in zip(
+        tokenizers, spawned.map(_ids_of, tokenizers, [texts] * len(tokenizers), timeout=240), strict=True
+    ):
+        assert ids == tok.encode_batch(texts).to_list()
 
 
 def test_a_file_that_is_gone_on_the_other_side(tmp_path: Path, spawned: ProcessPoolExecutor) -> None:

@@ -14,10 +14,12 @@ import numba_nlp as nlp
 from numba_nlp.errors import NumbaNlpError, VocabularyFormatError
 from numba_nlp.vocabulary import Vocabulary
 from tests.random_sentencepiece import random_model, random_texts
+from tests.renumbered_models import renumbered
 
 SEEDS = (1, 3)
 CONTENTS = [random_model(seed, usual=True).ours.vocabulary.to_bytes() for seed in SEEDS]
 CONTENTS += [random_model(seed, "bpe", usual=True).ours.vocabulary.to_bytes() for seed in (0, 1, 9)]
+CONTENTS += [renumbered(seed, kind, True)[0].vocabulary.to_bytes() for seed, kind in ((0, "unigram"), (2, "bpe"))]
 TEXTS = [*random_texts(1, 20), "ab " * 50]
 
 

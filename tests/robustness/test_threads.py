@@ -10,6 +10,7 @@ import threading
 import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 
 import numba_nlp as nlp
 from numba_nlp.errors import InvalidTextError, UnknownTokenError
+from tests.families import FAMILIES, any_family, family
 from tests.made_tokenizers import END, HAMLET, TEXTS, gpt2, regex_cut, roberta_like
 from tests.toy_vocabulary import toy_vocabulary
 
@@ -57,6 +59,28 @@ def test_every_call_from_many_threads(fresh: bool) -> None:
         list(pool.map(work, range(8)))
 
 
+@any_family
+def test_threads_that_meet_in_a_new_tokenizer(name: str) -> None:
+    ours = nlp.Tokenizer(family(name).vocabulary)
+    texts = [*lines()[:200], *TEXTS]
+    expected = family(name).encode_batch(texts, spans=True)
+    rows, decoded = expected.to_list(), family(name).decode_batch(expected)
+    start = threading.Barrier(6)
+
+    def work(seed: int) -> None:
+        order = random.Random(seed)
+        start.wait()
+        for _ in range(60):
+            row = order.randrange(len(texts))
+            assert ours.encode(texts[row]).tolist() == rows[row]
+            assert ours.decode(rows[row]) == decoded[row]
+            if order.random() < 0.1:
+                assert ours.encode_batch(texts, spans=True, num_threads=1 + seed % 3).equals(expected)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(6)))
+
+
 def test_a_list_that_changes_meanwhile() -> None:
     ours = gpt2().ours
     texts: list[Any] = [f"row number {i} é" for i in range(2000)]
@@ -84,14 +108,14 @@ def test_a_list_that_changes_meanwhile() -> None:
 
 
 def test_tokenizers_never_share_what_they_remember() -> None:
-    a, b, c = gpt2().ours, roberta_like().ours, nlp.Tokenizer(toy_vocabulary())
+    tokenizers = [*map(family, FAMILIES), roberta_like().ours, nlp.Tokenizer(toy_vocabulary())]
     texts = [*TEXTS, "the theatre", "and then"] * 3
-    fresh = [nlp.Tokenizer(tok.vocabulary).encode_batch(texts).to_list() for tok in (a, b, c)]
-    assert fresh[0] != fresh[1] != fresh[2]
+    fresh = [nlp.Tokenizer(tok.vocabulary).encode_batch(texts).to_list() for tok in tokenizers]
+    assert all(one != other for one, other in combinations(fresh, 2))
     for text in texts:
-        for tok in (a, b, c):
+        for tok in tokenizers:
             tok.encode(text)
-    for tok, expected in zip((a, b, c), fresh, strict=True):
+    for tok, expected in zip(tokenizers, fresh, strict=True):
         assert tok.encode_batch(texts).to_list() == expected
         assert [tok.encode(text).tolist() for text in texts] == expected
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 
@@ -8,12 +9,14 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
+import typer
 from typer.testing import CliRunner
 
 import vocab_tools
 from numba_nlp.vocabulary import Vocabulary
 from tests.vocab_tools.sources import PADDING, added, tokenizer_file, vocabulary, write_gpt2, write_json, write_ranks
 from vocab_tools.commands import app
+from vocab_tools.formats import character_vocab, gpt2
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
@@ -86,6 +89,29 @@ def test_vocab_txt_with_every_option_and_what_is_shown_of_it(tmp_path):
         assert part in shown.stdout
 
 
+def test_codes_of_subword_nmt_with_every_option(tmp_path):
+    output = tmp_path / "out.safetensors"
+    codes = tmp_path / "codes"
+    codes.write_text("#version: 0.2\nt h\nth e</w>\na n\nan d</w>\n", encoding="utf-8")
+    frequencies = tmp_path / "frequencies"
+    frequencies.write_text("the 9\nth@@ 3\nan@@ 5\n", encoding="utf-8")
+    options = ["--merges", "3", "--separator", "@@", "--vocabulary", frequencies, "--vocabulary-threshold", "4"]
+    result = run("compile", codes, "-o", output, *options)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("codes: ")
+    given = {"merges": 3, "separator": "@@", "vocabulary": frequencies, "vocabulary_threshold": 4}
+    assert Vocabulary.load(output) == vocab_tools.compile(codes, **given)
+
+
+def test_every_option_of_the_library_is_one_of_the_command():
+    command = typer.main.get_command(app).commands["compile"]
+    named = {parameter.name for parameter in command.params} - {"sources", "output", "special_token"}
+    assert named == {*inspect.signature(vocab_tools.compile).parameters} - {"source", "special_tokens"}
+    (family,) = (parameter for parameter in command.params if parameter.name == "family")
+    for name in (*gpt2.FAMILIES, *character_vocab.FAMILIES):
+        assert name in family.help
+
+
 def test_errors_are_one_line_and_exit_code_1(tmp_path):
     output = tmp_path / "out.safetensors"
     source = write_json(tmp_path / "toy.json", tokenizer_file(normalizer={"type": "Novel"}))
@@ -94,7 +120,12 @@ def test_errors_are_one_line_and_exit_code_1(tmp_path):
     assert not output.exists()
     good = write_json(tmp_path / "toy.json", tokenizer_file())
     assert "no-such-folder" in one_line(run("compile", good, "-o", tmp_path / "no-such-folder" / "x.safetensors"))
-    assert "toy.json" in one_line(run("inspect", good))
+    message = one_line(run("inspect", good))
+    assert f"{good}: a source (format 'tokenizer.json'), not a compiled vocabulary" in message
+    assert f"vocab-tools compile {good} -o toy.safetensors" in message
+    (tmp_path / "x.safetensors").write_bytes(good.read_bytes())
+    assert "x.safetensors" in one_line(run("inspect", tmp_path / "x.safetensors"))
+    assert "words" in one_line(run("inspect", write_json(tmp_path / "words", 5)))
     assert "nothing" in one_line(run("inspect", tmp_path / "nothing"))
 
 

@@ -354,8 +354,13 @@ def test_special_policy_of_each_format(tmp_path):
         ("x.model", b"\x0a\x0e", SourceFormatError, "neither a whole SentencePiece model nor another"),
         ("tokenizer.model.v3", b"\x0a\x0e", SourceFormatError, "neither a whole SentencePiece model nor another"),
         ("words.txt", b"a\nb\n", UnsupportedFeatureError, r"neither has a line \[UNK\] near its beginning nor a name"),
-        ("merges.txt", b"#version: 0.2\nt h\n", UnsupportedFeatureError, r"a merges\.txt without its vocab\.json"),
-        ("m.txt", "#version: 0.2\nĠ t\n".encode(), UnsupportedFeatureError, r"a merges\.txt without its vocab\.json"),
+        (
+            "merges.txt",
+            b"#version: 0.2\nt h\n",
+            SourceFormatError,
+            r"no pieces; pass both files, \['\.\.\./vocab\.json', '",
+        ),
+        ("m.txt", "#version: 0.2\nĠ t\n".encode(), SourceFormatError, r"m\.txt: a merges\.txt holds merges but no"),
         ("x.safetensors", b"\x00\x01", UnsupportedFeatureError, "a compiled vocabulary"),
         (
             "x.bin",
@@ -387,8 +392,11 @@ def test_paths_that_do_not_belong_together(tmp_path):
             vocab_tools.compile(paths)
     with pytest.raises(FileNotFoundError, match=r"nothing: does not exist; give the path of a tokenizer\.json"):
         vocab_tools.compile(tmp_path / "nothing")
-    with pytest.raises(SourceFormatError, match=r"a folder is not supported by this version; give \['.*vocab\.json', "):
+    with pytest.raises(SourceFormatError, match="is a folder; give the folder of a checkpoint by itself"):
+        vocab_tools.compile([tmp_path])
+    with pytest.raises(
+        SourceFormatError, match=r"nothing that says which tokenizer class .* there is merges\.txt, vocab"
+    ):
         vocab_tools.compile(tmp_path)
     write_json(tmp_path / "tokenizer.json", tokenizer_file())
-    with pytest.raises(SourceFormatError, match=r"a folder is not supported by this version; give .*tokenizer\.json"):
-        vocab_tools.compile(tmp_path)
+    assert vocab_tools.compile(tmp_path).size == 256

@@ -55,6 +55,18 @@ def test_descriptions_and_compiled_files(name: str, tmp_path: Path) -> None:
         ("unigram", {"model__vocab": [["", -1.0]], "added_tokens": []}, r"vocab\[0\] = .*without text"),
         ("unigram", {"model__novel": 1}, r"model\.novel = 1: this field is not known"),
         ("unigram", {"pre_tokenizer": {"type": "BertPreTokenizer"}}, "BertPreTokenizer"),
+        (
+            "unigram",
+            {
+                "pre_tokenizer": {
+                    "type": "ByteLevel",
+                    "add_prefix_space": False,
+                    "trim_offsets": True,
+                    "use_regex": True,
+                }
+            },
+            "bytes spelled in GPT-2's alphabet",
+        ),
         ("unigram", {"normalizer": {"type": "Novel"}}, "normalizer 'Novel' is not supported"),
         ("unigram", {"decoder": {"type": "CTC"}}, "decoder 'CTC' is not supported"),
         (

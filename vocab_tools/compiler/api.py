@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.vocabulary import Vocabulary
-from vocab_tools.compiler import byte_bpe, character_bpe, sentencepiece, staged, wordpiece
+from vocab_tools.checkpoints import hub
+from vocab_tools.compiler import byte_bpe, character_bpe, renumbered_model, sentencepiece, staged, wordpiece
 from vocab_tools.formats import (
     bert_vocab,
     character_vocab,
@@ -22,12 +24,15 @@ from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.description import Description
 from vocab_tools.formats.detect import detect
+from vocab_tools.formats.renumbered_model import RenumberedModel
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel
 from vocab_tools.formats.staged_json import StagedDescription
 
 __all__ = ["compile", "describe_source", "from_pairs"]
 
-AnyDescription = Description | StagedDescription | WordPieceDescription | CharacterDescription | SentencePieceModel
+AnyDescription = (
+    Description | StagedDescription | WordPieceDescription | CharacterDescription | SentencePieceModel | RenumberedModel
+)
 _POLICIES = ("raise", "match", "plain")
 #: Reader of each format, and the options that only some formats have.
 _READERS: dict[str, tuple[Callable[..., AnyDescription], tuple[str, ...]]] = {
@@ -52,6 +57,15 @@ _READERS: dict[str, tuple[Callable[..., AnyDescription], tuple[str, ...]]] = {
     ),
     "sentencepiece": (sentencepiece_model.read, ()),
 }
+#: Arguments of :func:`compile` that a checkpoint has no use for: its files decide.
+_NOT_OF_CHECKPOINTS = (
+    "family", "ignore", "max_input_chars_per_word", "merges", "pattern", "separator", "special_tokens", "vocabulary",
+    "vocabulary_threshold",
+)  # fmt: skip
+#: Arguments of :func:`compile` that are None when they are not given.
+_NAMED_OPTIONS = frozenset(
+    (*_NOT_OF_CHECKPOINTS, "allow_gaps", *(option for _, options in _READERS.values() for option in options))
+)
 
 
 def compile(
@@ -77,6 +91,7 @@ def compile(
     ignore: Sequence[str] | None = None,
     name: str | None = None,
     allow_gaps: bool = False,
+    **settings: Any,
 ) -> Vocabulary:
     """Compile a vocabulary source.
 
@@ -84,7 +99,8 @@ def compile(
     ----------
     source : path-like or iterable of path-like
         A ``tokenizer.json``, ``vocab.json`` and ``merges.txt``, a ``vocab.txt`` of BERT, a ``.tiktoken`` rank file,
-        a SentencePiece ``.model``, codes of subword-nmt, or CLIP's ``bpe_simple_vocab_16e6.txt.gz``.
+        a SentencePiece ``.model``, codes of subword-nmt, or CLIP's ``bpe_simple_vocab_16e6.txt.gz``. Or a checkpoint: a
+        folder, or its name on the Hugging Face hub, ``"name"`` or ``"owner/name"`` (``docs/checkpoints.md``).
     family : {"gpt2", "roberta", "openai-gpt", "ctrl", "clip"}, optional
         For ``vocab.json`` and ``merges.txt``: whose special tokens, template and spans; inferred where the vocabulary
         leaves no doubt.
@@ -113,7 +129,11 @@ def compile(
     name : str, optional
         Name of the vocabulary.
     allow_gaps : bool
-        Accept ids that no piece has (in formats that write ids down).
+        Accept ids that no piece has (in formats that write ids down); those of a checkpoint are always accepted.
+    **settings
+        For a checkpoint: keyword arguments of its tokenizer class, which count more than its files; of those named
+        above ``do_lower_case``, ``unk_token`` and their like too. ``revision``, ``subfolder``, ``cache_dir``, ``token``
+        and ``local_files_only`` say where it is taken from.
 
     Returns
     -------
@@ -155,9 +175,12 @@ def compile(
         ignore=ignore,
         name=name,
         allow_gaps=allow_gaps or None,
+        **settings,
     )
     if isinstance(description, SentencePieceModel):
         return Vocabulary(*sentencepiece.build_arrays(description, special or "plain"))
+    if isinstance(description, RenumberedModel):
+        return Vocabulary(*renumbered_model.build_arrays(description))
     if isinstance(description, StagedDescription):
         return Vocabulary(*staged.build_arrays(description))
     if isinstance(description, WordPieceDescription):
@@ -195,6 +218,8 @@ def describe_source(
     """
     if special is not None and special not in _POLICIES:
         raise SourceFormatError(f"special must be one of {', '.join(map(repr, _POLICIES))}, got {special!r}")
+    if isinstance(source, str | PathLike) and (Path(source).is_dir() or hub.is_hub_name(source)):
+        return _describe_checkpoint(source, special, name, options)
     found = detect(source)
     given = {option: value for option, value in options.items() if value is not None}
     reader, known = _READERS[found.format]
@@ -211,6 +236,24 @@ def describe_source(
     if isinstance(description, SentencePieceModel):
         return description
     return description if special is None else dataclasses.replace(description, special_policy=special)
+
+
+def _describe_checkpoint(
+    source: str | PathLike[str], special: str | None, name: str | None, options: dict[str, Any]
+) -> AnyDescription:
+    from vocab_tools.checkpoints.describe import describe
+
+    given = {option: value for option, value in options.items() if value is not None or option not in _NAMED_OPTIONS}
+    for option in _NOT_OF_CHECKPOINTS:
+        if option in given:
+            raise SourceFormatError(f"{option}= does not apply to {source}, which is a checkpoint")
+    given.pop("allow_gaps", None)
+    place = {option: given.pop(option) for option in hub.HUB_OPTIONS if option in given}
+    description: Any = describe(hub.open_folder(source, place), given, name=name)
+    described: AnyDescription = (
+        description if special is None else dataclasses.replace(description, special_policy=special)
+    )
+    return described
 
 
 def from_pairs(

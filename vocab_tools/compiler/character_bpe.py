@@ -117,7 +117,9 @@ def build_arrays(description: CharacterDescription) -> tuple[dict[str, NDArray[A
         "decoder_strips": description.strips,
         "decoder_spaces_suffix": description.spaces_suffix,
         "special_policy": description.special_policy,
+        "special_search": description.special_search,
         **normalizer_metadata,
+        **({"clean_up": True} if description.clean_up else {}),
         **({} if description.inputs is None else description.inputs.metadata()),
     }
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, metadata

@@ -19,6 +19,7 @@ from vocab_tools.compiler.double_array import build_double_array
 from vocab_tools.compiler.flat_arrays import flatten, special_arrays
 from vocab_tools.compiler.normalization import normalization_tables
 from vocab_tools.compiler.normalized_tokens import keeps_kind, normalized_tokens
+from vocab_tools.compiler.raw_words import raw_word_arrays
 from vocab_tools.compiler.sentencepiece_bpe import build_listed_arrays
 from vocab_tools.compiler.stages import compile_normalizers, compile_pre_tokenizers
 from vocab_tools.formats.description import KIND_USER_DEFINED
@@ -89,6 +90,7 @@ def build_arrays(description: StagedDescription) -> tuple[dict[str, NDArray[Any]
         **special_arrays(description.added_tokens),
         "template_single": np.array(description.template_single, np.int32),
         **normalizing.arrays,
+        **raw_word_arrays(description, normalizing),
     }
     metadata: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
@@ -108,6 +110,7 @@ def build_arrays(description: StagedDescription) -> tuple[dict[str, NDArray[Any]
         "normalizer_unicode_version": normalization_tables().metadata["unicode_version_forms"],
         "cut_regexes": list(cutting.regexes),
         "special_policy": description.special_policy,
+        **({"clean_up": True} if description.clean_up else {}),
         **({} if description.inputs is None else description.inputs.metadata()),
     }
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, metadata

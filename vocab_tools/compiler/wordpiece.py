@@ -120,6 +120,7 @@ def build_arrays(description: WordPieceDescription) -> tuple[dict[str, NDArray[A
         "decoder_prefix": description.decoder_prefix,
         "cleanup": description.cleanup,
         "special_policy": description.special_policy,
+        **({"clean_up": True} if description.clean_up else {}),
         **({} if description.inputs is None else description.inputs.metadata()),
     }
     return arrays, metadata

@@ -28,7 +28,7 @@ from vocab_tools.formats.model_inputs import InputSettings
 from vocab_tools.formats.reading import read_text
 from vocab_tools.formats.stages.post_processors import PAIR_PLACE, Template
 
-__all__ = ["WordPieceDescription", "read"]
+__all__ = ["WordPieceDescription", "parse_lines", "read"]
 
 #: White space at the end of a line.
 _TRAILING = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$")
@@ -71,6 +71,9 @@ class WordPieceDescription:
         Ids that make up one encoded text when special tokens are asked for, ``TEXT_PLACE`` for the text itself.
     inputs : InputSettings or None
         What the source says about model inputs.
+    clean_up : bool
+        Decoded text loses the spaces before punctuation and English endings (transformers'
+        ``clean_up_tokenization_spaces``).
     """
 
     name: str
@@ -92,6 +95,23 @@ class WordPieceDescription:
     special_policy: str = "match"
     template_single: tuple[int, ...] = ()
     inputs: InputSettings | None = None
+    clean_up: bool = False
+
+
+def parse_lines(path: Path, text: str) -> list[str]:
+    """Tokens of a ``vocab.txt``, one a line.
+
+    Raises
+    ------
+    SourceFormatError
+        There are too many.
+    """
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if len(lines) > MAX_IDS:
+        raise SourceFormatError(f"{path}: {len(lines)} lines, more than the {MAX_IDS} ids that a vocabulary may have")
+    return [_TRAILING.sub("", line) for line in lines]
 
 
 def read(
@@ -139,12 +159,8 @@ def read(
         )
     path = Path(path)
     text, digest = read_text(path)
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    if len(lines) > MAX_IDS:
-        raise SourceFormatError(f"{path}: {len(lines)} lines, more than the {MAX_IDS} ids that a vocabulary may have")
-    ids = {_TRAILING.sub("", line): number for number, line in enumerate(lines)}
+    lines = parse_lines(path, text)
+    ids = {line: number for number, line in enumerate(lines)}
     if unk_token not in ids:
         raise SourceFormatError(
             f"{path}: no line is {unk_token!r}, the token of unknown words; is this a vocab.txt of BERT? "

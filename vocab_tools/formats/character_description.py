@@ -80,10 +80,16 @@ class CharacterDescription:
     added_tokens : tuple of AddedToken
     special_policy : {"raise", "match", "plain"}
         What is done with special tokens written in the text.
+    special_search : {"tokenizers", "transformers"}
+        By whose rules special tokens are looked for.
     template_single : tuple of int
         Ids that make up one encoded text when special tokens are asked for.
+    clean_up : bool
+        Decoded text loses the spaces before punctuation and English endings (transformers'
+        ``clean_up_tokenization_spaces``).
     inputs : InputSettings or None
-        What the source says about model inputs.
+        What the source says about model inputs; None where it says nothing. Its template for one text is
+        ``template_single``.
     """
 
     name: str
@@ -112,5 +118,7 @@ class CharacterDescription:
     normalized: bool = False
     added_tokens: tuple[AddedToken, ...] = field(default=(), repr=False)
     special_policy: str = "match"
+    special_search: str = "tokenizers"
     template_single: tuple[int, ...] = ()
+    clean_up: bool = False
     inputs: InputSettings | None = None

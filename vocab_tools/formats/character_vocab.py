@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,16 @@ from vocab_tools.formats.description import (
 from vocab_tools.formats.piece_table import Place, check_ids, quote
 from vocab_tools.formats.reading import MAX_SOURCE_BYTES, digest_of, parse_json, read_source, read_text, split_lines
 
-__all__ = ["FAMILIES", "checked_kinds", "clip_description", "parse_merges", "read", "read_clip"]
+__all__ = [
+    "FAMILIES",
+    "checked_kinds",
+    "clip_description",
+    "ctrl_description",
+    "ctrl_merges",
+    "parse_merges",
+    "read",
+    "read_clip",
+]
 
 #: Families of ``vocab.json`` and ``merges.txt`` that are character BPE.
 FAMILIES = ("openai-gpt", "ctrl", "clip")
@@ -93,7 +102,7 @@ def read(
     text, merges_digest = read_text(merges_path)
     digest = digest_of([vocab_digest, merges_digest])
     if chosen == "ctrl":
-        merges = _ctrl_merges(text)
+        merges = ctrl_merges(text)
     else:
         merges = parse_merges(merges_path, text)
     if chosen == "clip":
@@ -104,16 +113,29 @@ def read(
     added = (AddedToken(UNKNOWN, unknown),)
     kinds = checked_kinds(vocab, added, allow_gaps, vocab_path)
     if chosen == "ctrl":
-        return CharacterDescription(
-            name=name or chosen, source_format=chosen, source_digest=digest, reference="transformers", words="white",
-            vocabulary=vocab, kinds=kinds, merges=merges, unknown=unknown, suffix=SUFFIX, separator=SEPARATOR,
-            in_passes=True, newline_ends_word=True, decoder="separator", strips=True, added_tokens=added,
-        )  # fmt: skip
+        return ctrl_description(vocab, merges, name or chosen, digest, unknown, kinds, added)
     return CharacterDescription(
         name=name or chosen, source_format=chosen, source_digest=digest, reference="transformers", words="bert",
         vocabulary=vocab, kinds=kinds, merges=merges, unknown=unknown, suffix=SUFFIX,
         bert=BertOptions(clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=True),
         added_tokens=added,
+    )  # fmt: skip
+
+
+def ctrl_description(
+    vocab: Mapping[str, int],
+    merges: tuple[tuple[str, str], ...],
+    name: str,
+    digest: str,
+    unknown: int,
+    kinds: NDArray[np.uint8],
+    added: tuple[AddedToken, ...],
+) -> CharacterDescription:
+    """CTRL as transformers' ``CTRLTokenizer`` has it."""
+    return CharacterDescription(
+        name=name, source_format="ctrl", source_digest=digest, reference="transformers", words="white",
+        vocabulary=vocab, kinds=kinds, merges=merges, unknown=unknown, suffix=SUFFIX, separator=SEPARATOR,
+        in_passes=True, newline_ends_word=True, decoder="separator", strips=True, added_tokens=added,
     )  # fmt: skip
 
 
@@ -238,7 +260,7 @@ def _pairs(path: Path, lines: Iterable[tuple[int, str]]) -> tuple[tuple[str, str
     return tuple(pairs)
 
 
-def _ctrl_merges(text: str) -> tuple[tuple[str, str], ...]:
+def ctrl_merges(text: str) -> tuple[tuple[str, str], ...]:
     """Merges as CTRL reads them.
 
     Without the first line and what stands behind the last line end; a pair that is listed twice has the later rank,

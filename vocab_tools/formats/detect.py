@@ -30,8 +30,7 @@ _PACKED = b"\x1f\x8b"
 _KNOWN_BY_NAME = {
     ".safetensors": "a compiled vocabulary (load it with numba_nlp.load_tokenizer) or the weights of a model",
     ".vocab": "the text form of a sentencepiece vocabulary",
-    ".txt": "a merges.txt without its vocab.json, or a word list that neither has a line [UNK] near its beginning "
-    "nor a name that ends in vocab.txt",
+    ".txt": "a word list that neither has a line [UNK] near its beginning nor a name that ends in vocab.txt",
     ".bpe": "a merge list without its vocab.json, or subword-nmt codes",
     ".codes": "subword-nmt codes",
 }
@@ -68,16 +67,24 @@ def detect(source: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Sourc
     FileNotFoundError
         A path does not exist.
     SourceFormatError
-        A path is a folder, or the paths do not belong together.
+        A path in a list is a folder, or the paths do not belong together.
+    TypeError
+        What is given is no path.
     UnsupportedFeatureError
         A format that this version does not read; the message says which it reads.
     """
-    paths = (Path(source),) if isinstance(source, str | PathLike) else tuple(map(Path, source))
+    given = (source,) if isinstance(source, str | PathLike | bytes) else tuple(source)
+    for part in given:
+        if not isinstance(part, str | PathLike):
+            raise TypeError(f"a source is a path or paths (str or os.PathLike), got {type(part).__name__}")
+    paths = tuple(map(Path, given))
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"{path}: does not exist; give the path of {SUPPORTED}")
         if not path.is_file():
-            raise SourceFormatError(_no_file(path))
+            raise SourceFormatError(
+                f"{path}: is a folder; give the folder of a checkpoint by itself, not in a list, or the files in it"
+            )
     if len(paths) == 1:
         return _detect_one(paths[0])
     if len(paths) == 2:
@@ -114,6 +121,10 @@ def _detect_one(path: Path) -> Source:
         return Source("vocab.txt", (path,))
     if not _MODEL_SUFFIXES.isdisjoint(path.suffixes):
         return Source("sentencepiece", (path,))
+    if path.name.endswith("merges.txt") or head.startswith(_CODES_VERSION):
+        raise SourceFormatError(
+            f"{path}: a merges.txt holds merges but no pieces; pass both files, ['.../vocab.json', {str(path)!r}]"
+        )
     what = next((_KNOWN_BY_NAME[suffix] for suffix in reversed(path.suffixes) if suffix in _KNOWN_BY_NAME), None)
     guess = f"it looks like {what}, which is" if what else "its format is"
     raise UnsupportedFeatureError(f"{path}: {guess} not supported by this version, which reads {SUPPORTED}")
@@ -147,16 +158,3 @@ def _is_codes(head: bytes, name: str) -> bool:
 def _head(path: Path) -> bytes:
     with path.open("rb") as stream:
         return stream.read(_HEAD_BYTES)
-
-
-def _no_file(path: Path) -> str:
-    inside = {child.name for child in path.iterdir()}
-    if "tokenizer.json" in inside:
-        advice = str(path / "tokenizer.json")
-    elif {"vocab.json", "merges.txt"} <= inside:
-        advice = f"[{str(path / 'vocab.json')!r}, {str(path / 'merges.txt')!r}]"
-    elif "vocab.txt" in inside:
-        advice = str(path / "vocab.txt")
-    else:
-        advice = SUPPORTED
-    return f"{path}: a folder is not supported by this version; give {advice}"

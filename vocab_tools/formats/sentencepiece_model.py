@@ -24,6 +24,7 @@ __all__ = [
     "MODEL_TYPES",
     "NormalizerSpec",
     "SentencePieceModel",
+    "message_of",
     "parse",
     "read",
 ]
@@ -179,7 +180,7 @@ def parse(content: bytes, *, name: str, where: str | Path = "the model") -> Sent
         pieces that are empty, doubled, too long or not UTF-8, scores that are no numbers, byte pieces that are
         missing, malformed or not asked for, a model type or a kind of piece that is not known, a broken charsmap.
     """
-    model = _message(content, where)
+    model = message_of(content, where)
     type_number = model.trainer_spec.model_type
     if type_number not in MODEL_TYPES:
         known = ", ".join(f"{number} ({name})" for number, name in MODEL_TYPES.items())
@@ -229,8 +230,13 @@ def parse(content: bytes, *, name: str, where: str | Path = "the model") -> Sent
     return _with_control_ids(made)
 
 
-def _message(content: bytes, where: str | Path) -> ModelProto:
-    """Parse the protocol buffer, and see that it is a whole model."""
+def message_of(content: bytes, where: str | Path) -> ModelProto:
+    """Parse the protocol buffer, and see that it is a whole model.
+
+    Raises
+    ------
+    SourceFormatError
+    """
     from google.protobuf.message import DecodeError
 
     from vocab_tools.formats.sentencepiece_pb2 import ModelProto

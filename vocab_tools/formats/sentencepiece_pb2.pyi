@@ -6,10 +6,13 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class TrainerSpec(_message.Message):
-    __slots__ = ("model_type", "treat_whitespace_as_suffix", "byte_fallback", "unk_surface", "unk_piece", "bos_piece", "eos_piece", "pad_piece")
+    __slots__ = ("model_type", "treat_whitespace_as_suffix", "byte_fallback", "unk_id", "bos_id", "eos_id", "unk_surface", "unk_piece", "bos_piece", "eos_piece", "pad_piece")
     MODEL_TYPE_FIELD_NUMBER: _ClassVar[int]
     TREAT_WHITESPACE_AS_SUFFIX_FIELD_NUMBER: _ClassVar[int]
     BYTE_FALLBACK_FIELD_NUMBER: _ClassVar[int]
+    UNK_ID_FIELD_NUMBER: _ClassVar[int]
+    BOS_ID_FIELD_NUMBER: _ClassVar[int]
+    EOS_ID_FIELD_NUMBER: _ClassVar[int]
     UNK_SURFACE_FIELD_NUMBER: _ClassVar[int]
     UNK_PIECE_FIELD_NUMBER: _ClassVar[int]
     BOS_PIECE_FIELD_NUMBER: _ClassVar[int]
@@ -18,12 +21,15 @@ class TrainerSpec(_message.Message):
     model_type: int
     treat_whitespace_as_suffix: bool
     byte_fallback: bool
+    unk_id: int
+    bos_id: int
+    eos_id: int
     unk_surface: bytes
     unk_piece: bytes
     bos_piece: bytes
     eos_piece: bytes
     pad_piece: bytes
-    def __init__(self, model_type: _Optional[int] = ..., treat_whitespace_as_suffix: bool = ..., byte_fallback: bool = ..., unk_surface: _Optional[bytes] = ..., unk_piece: _Optional[bytes] = ..., bos_piece: _Optional[bytes] = ..., eos_piece: _Optional[bytes] = ..., pad_piece: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, model_type: _Optional[int] = ..., treat_whitespace_as_suffix: bool = ..., byte_fallback: bool = ..., unk_id: _Optional[int] = ..., bos_id: _Optional[int] = ..., eos_id: _Optional[int] = ..., unk_surface: _Optional[bytes] = ..., unk_piece: _Optional[bytes] = ..., bos_piece: _Optional[bytes] = ..., eos_piece: _Optional[bytes] = ..., pad_piece: _Optional[bytes] = ...) -> None: ...
 
 class NormalizerSpec(_message.Message):
     __slots__ = ("name", "precompiled_charsmap", "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")

@@ -26,7 +26,7 @@ from vocab_tools.formats.piece_table import Place, check_gaps, check_ids, quote
 from vocab_tools.formats.stages.decoders import Decoder, read_decoders
 from vocab_tools.formats.stages.normalizers import Normalizer, Precompiled, read_normalizers
 from vocab_tools.formats.stages.post_processors import read_post_processors
-from vocab_tools.formats.stages.pre_tokenizers import Metaspace, PreTokenizer, read_pre_tokenizers
+from vocab_tools.formats.stages.pre_tokenizers import ByteLevel, Metaspace, PreTokenizer, read_pre_tokenizers
 from vocab_tools.formats.stages.stage import Stage
 
 __all__ = ["StagedDescription", "is_character_bpe", "is_unigram", "read", "read_vocab"]
@@ -84,6 +84,9 @@ class StagedDescription:
         Ids that make up one encoded text when special tokens are asked for, ``TEXT_PLACE`` for the text itself.
     inputs : InputSettings or None
         What the source says about model inputs.
+    clean_up : bool
+        Decoded text loses the spaces before punctuation and English endings (transformers'
+        ``clean_up_tokenization_spaces``).
     """
 
     name: str
@@ -107,6 +110,7 @@ class StagedDescription:
     special_policy: str = "match"
     template_single: tuple[int, ...] = ()
     inputs: InputSettings | None = None
+    clean_up: bool = False
 
 
 def is_unigram(model: Stage) -> bool:
@@ -220,6 +224,10 @@ def read(
     inputs = settings_of_file(post, stage("padding"), added, len(pieces))
     normalizers = read_normalizers(stage("normalizer"))
     cutters = read_pre_tokenizers(stage("pre_tokenizer"))
+    if any(isinstance(cutter, ByteLevel) for cutter in cutters):
+        stage("pre_tokenizer").refuse(
+            "bytes spelled in GPT-2's alphabet are supported with byte-level BPE only, not before this model"
+        )
     if any(isinstance(cutter, Metaspace) and cutter.scheme == "first" for cutter in cutters) and any(
         isinstance(step, Precompiled) and _deletes(step) for step in normalizers
     ):

@@ -23,7 +23,7 @@ from vocab_tools.formats.tokenizer_stages import (
     read_pre_tokenizer,
 )
 
-__all__ = ["IGNORABLE", "read"]
+__all__ = ["IGNORABLE", "read", "read_document"]
 
 #: Stages that a caller may have left out: they shape model inputs, not the ids of a text.
 IGNORABLE = ("truncation", "padding")
@@ -73,7 +73,46 @@ def read(
         if stage_name not in IGNORABLE:
             raise SourceFormatError(f"ignore= takes {' and '.join(map(repr, IGNORABLE))}, got {stage_name!r}")
     text, digest = read_text(path)
-    root = Stage(path, "", parse_json(path, text, serde_numbers.read_float))
+    name = name or (path.resolve().parent.name if path.stem == "tokenizer" else path.stem)
+    document = parse_json(path, text, serde_numbers.read_float)
+    return read_document(document, path, text, digest, name=name, ignore=ignore, allow_gaps=allow_gaps)
+
+
+def read_document(
+    document: Any,
+    path: object,
+    text: str,
+    digest: str,
+    *,
+    name: str,
+    ignore: Sequence[str] = (),
+    allow_gaps: bool = False,
+) -> Description | StagedDescription | WordPieceDescription:
+    """Read what a ``tokenizer.json`` holds.
+
+    Parameters
+    ----------
+    document : object
+        The parsed JSON.
+    path : object
+        What errors call it.
+    text : str
+        The JSON, in which errors look lines up; may be empty.
+    digest : str
+        sha256 (hex) of the source.
+    name, ignore, allow_gaps
+        As :func:`read`.
+
+    Returns
+    -------
+    Description, StagedDescription or WordPieceDescription
+
+    Raises
+    ------
+    SourceFormatError, UnsupportedFeatureError
+        As :func:`read`.
+    """
+    root = Stage(path, "", document)
     model = root.need("model")
     model.expect(dict, "an object")
 
@@ -91,7 +130,6 @@ def read(
     for key in IGNORABLE:
         if stage(key).value is not None and key not in ignore:
             stage(key).refuse(f"{key} set inside the file is not applied", f'pass ignore=("{key}",) to leave it out')
-    name = name or (path.resolve().parent.name if path.stem == "tokenizer" else path.stem)
     place = Place(path, text, "model.vocab")
     if of_words:
         words = wordpiece_json.read_vocab(model, place)

@@ -143,7 +143,21 @@ def enter_chunk(cache, data, start, n, low, high, home, ids, first, n_ids):
 
 @kernel
 def key_by_parts(data, start, length, masks):
-    """Key of one span that is long, or that may not be read 16 bytes at a time."""
+    """Key of one span that is long, or that may not be read 16 bytes at a time.
+
+    Parameters
+    ----------
+    data : uint8[m]
+    start, length : int64
+        The span.
+    masks : uint64[68]
+        Made by :func:`numba_nlp.kernels.segment.bpe_memory.key_masks`.
+
+    Returns
+    -------
+    low, high : uint64, uint64
+        Those of a span that is too long for the cache equal no key.
+    """
     if length > LONG_LIMIT:
         return masks[LONGEST], masks[LONGEST]
     if length > SHORT_LIMIT:
@@ -349,7 +363,8 @@ def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, s
     starts, ends : int64[rows]
         Row ``r`` is ``data[starts[r]:ends[r]]``; rows that are not empty come in the order of their bytes.
     fixed : int32[rows] or int32[0]
-        An id to give for the row in place of its text, or -1; empty when there is none.
+        An id to give for the row in place of its text, -1, or -2 for text whose first chunk does not count as the
+        first of a row; empty for -1 everywhere.
     first_row, last_row : int64
         Rows to encode.
     scratch : Scratch
@@ -384,7 +399,7 @@ def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, s
             n, position = fill_spans(  # noqa: F821  bound by `rows_function`
                 tables, data, position, ends[row], scratch.starts, scratch.ends, n, BLOCK
             )
-            if at_start and n > before:
+            if at_start and n > before and (fixed.size == 0 or fixed[row] == -1):
                 note_first(scratch, before)
             if position < ends[row]:
                 break

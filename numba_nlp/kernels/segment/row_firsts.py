@@ -13,9 +13,20 @@ import numpy as np
 
 from numba_nlp._jit import inlined
 from numba_nlp.kernels.tables.hashing import hash_bytes
-from numba_nlp.kernels.tables.word_cache import BITS, FIRST_SHORT, LONG_FLAG, LONG_LIMIT, SHORT_LIMIT, home_of
+from numba_nlp.kernels.tables.word_cache import (
+    BITS,
+    FIRST_SHORT,
+    LONG_FLAG,
+    LONG_LIMIT,
+    MISSES,
+    SHORT_IDS,
+    SHORT_LIMIT,
+    home_of,
+    keep_long,
+    keep_short,
+)
 
-__all__ = ["FIRSTS", "is_first_of_row", "mark_firsts_of_rows", "note_first_of_row"]
+__all__ = ["FIRSTS", "enter_marked", "is_first_of_row", "mark_firsts_of_rows", "note_first_of_row"]
 
 ZERO = np.uint64(0)
 #: In the keys of chunks that begin a row: a byte that no text holds behind those of a short chunk, a bit beside the
@@ -88,6 +99,30 @@ def is_first_of_row(low, high, n):
     if n >= SHORT_LIMIT:
         return high < FIRST_SHORT and high & FIRST_BIT != ZERO
     return high & FIRST_BYTE == FIRST_BYTE
+
+
+@inlined
+def enter_marked(cache, data, start, n, low, high, home, ids, first, n_ids):
+    """Enter the ids of a chunk whose key :func:`mark_firsts_of_rows` may have made, if the cache takes such.
+
+    Parameters
+    ----------
+    cache : WordCache
+    data : uint8[m]
+    start, n : int64
+        The chunk.
+    low, high, home : uint64, uint64, int64
+        Its key and home.
+    ids : int32[k]
+    first, n_ids : int64
+        ``ids[first:first + n_ids]``.
+    """
+    cache.fill[MISSES] += 1
+    if n <= LONG_LIMIT:
+        if high < FIRST_SHORT:
+            keep_long(cache, low, high, home, data, start, n, ids, first, n_ids)
+        elif n_ids <= SHORT_IDS:
+            keep_short(cache, low, high, home, ids, first, n_ids)
 
 
 #: What :func:`numba_nlp.kernels.segment.cached_rows.rows_function` takes.

@@ -27,7 +27,7 @@ from numba_nlp.kernels.segment.fill_bridged import fill_bridged
 from numba_nlp.kernels.segment.fill_spaced import begin_row, fill_spaced
 from numba_nlp.kernels.segment.normalize_charsmap import ROW_ENDS, WHOLE_ROW, normalize
 from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
-from numba_nlp.kernels.segment.row_firsts import FIRSTS, is_first_of_row
+from numba_nlp.kernels.segment.row_firsts import FIRSTS, enter_marked, is_first_of_row
 from numba_nlp.kernels.segment.sentencepiece_bpe import segment_from
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import (
     PREFIX_SYMBOL,
@@ -38,15 +38,7 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_memory import (
 from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import BRIDGED, ID_GROWTH, MODE, SPACED
 from numba_nlp.kernels.segment.sentencepiece_unigram import fill_row
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SPACE
-from numba_nlp.kernels.tables.word_cache import (
-    FIRST_SHORT,
-    LONG_LIMIT,
-    MISSES,
-    SHORT_IDS,
-    SPARE_IDS,
-    keep_long,
-    keep_short,
-)
+from numba_nlp.kernels.tables.word_cache import SPARE_IDS
 
 __all__ = ["ENCODE_ROWS", "FILLS", "HOOKS", "align_text", "encode_chunk", "encode_unseen", "solve_chunk"]
 
@@ -147,12 +139,7 @@ def encode_chunk(tables, cache, data, start, n, low, high, home, scratch, ids, f
     n_ids = solve_chunk(tables, data, start, n, is_first_of_row(low, high, n), scratch, ids, first)
     if n_ids < 0:
         return n_ids
-    cache.fill[MISSES] += 1
-    if n <= LONG_LIMIT:
-        if high < FIRST_SHORT:
-            keep_long(cache, low, high, home, data, start, n, ids, first, n_ids)
-        elif n_ids <= SHORT_IDS:
-            keep_short(cache, low, high, home, ids, first, n_ids)
+    enter_marked(cache, data, start, n, low, high, home, ids, first, n_ids)
     return n_ids
 
 

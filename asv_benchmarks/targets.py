@@ -1,0 +1,122 @@
+"""The targets of the project beside the figures of the report."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+from tools.references import family_of
+
+from .tables import (
+    CELLS,
+    OURS,
+    adversarial_share,
+    fastest_peer,
+    paired_ratio,
+    select,
+    spans_cost,
+    table,
+    threads_gain,
+    unique,
+)
+
+__all__ = ["targets"]
+
+#: Stands for the fastest exact peer that is not sentencepiece.
+OTHERS = "others"
+#: Family -> (cells, peer or None for the fastest exact one, ratio wanted in English and code, and elsewhere); 0: none.
+_WANTED: dict[str, list[tuple[tuple[str, ...], str | None, float, float]]] = {
+    "byte_bpe": [(CELLS, None, 1, 1)],
+    "unigram": [(("warm",), "sentencepiece", 6, 6), (("warm",), OTHERS, 2, 2), (("cold",), "sentencepiece", 2, 2)],
+    "sentencepiece_bpe": [(CELLS, None, 5, 5)],
+    "wordpiece": [(CELLS, "nanotoken", 1, 2), (CELLS, None, 0, 2)],
+    "character_bpe": [(CELLS, None, 1, 1)],
+}
+FAMILIES = {
+    "byte_bpe": "Byte-level BPE",
+    "unigram": "SentencePiece Unigram",
+    "sentencepiece_bpe": "SentencePiece BPE",
+    "wordpiece": "WordPiece",
+    "character_bpe": "Character BPE",
+}
+
+
+def _against(records: list[dict[str, Any]], peer: str | None) -> tuple[str, float | None]:
+    """Name of what ours is compared with, and our ratio to it."""
+    ours = next((record for record in records if record["backend"] == OURS), None)
+    if peer is None or peer == OTHERS:
+        given = [record for record in records if peer is None or record["backend"] != "sentencepiece"]
+        found = fastest_peer(given)
+    else:
+        found = next((record for record in records if record["backend"] == peer and record["exact"]), None)
+    if ours is None or found is None or not ours["exact"]:
+        return "", None
+    return found["backend"], paired_ratio(ours, found)
+
+
+def _ratio_targets(results: dict[str, Any], vocabulary: str) -> list[list[str]]:
+    """The rows of one vocabulary: what, wanted, figure, reached."""
+    rows = []
+    for corpus in unique(record["corpus"] for record in select(results, table="encode", vocabulary=vocabulary)):
+        for cells, peer, easy, hard in _WANTED[family_of(vocabulary)]:
+            wanted = hard if corpus == "multilingual_lines" else easy
+            for cell in cells if wanted else ():
+                records = select(results, table="encode", vocabulary=vocabulary, corpus=corpus, cell=cell)
+                name, figure = _against(records, peer)
+                if figure is not None:
+                    sign = f"> {wanted:g}" if wanted == 1 else f">= {wanted:g}"
+                    reached = figure > 1 if wanted == 1 else figure >= wanted
+                    what = f"{vocabulary}, {corpus}, {cell}: ours / {name}"
+                    rows.append([what, sign, f"{figure:.2f}", "yes" if reached else "**no**"])
+    return [list(row) for row in dict.fromkeys(map(tuple, rows))]
+
+
+def targets(results: dict[str, Any]) -> list[str]:
+    """Each target of the project beside its figure."""
+    parts = []
+    vocabularies = unique(record["vocabulary"] for record in select(results, table="encode"))
+    for family, title in FAMILIES.items():
+        found = [_ratio_targets(results, vocabulary) for vocabulary in vocabularies if family_of(vocabulary) == family]
+        family_rows = [entry for entries in found for entry in entries]
+        if family_rows:
+            done = sum(entry[3] == "yes" for entry in family_rows)
+            parts += [
+                f"### {title}: {done} of {len(family_rows)} ratios",
+                table(["what", "wanted", "figure", "reached"], family_rows),
+            ]
+    rows = []
+
+    def row(what: str, wanted: str, figure: float | None, digits: int, reached: bool) -> None:
+        if figure is not None:
+            rows.append([what, wanted, f"{figure:.{digits}f}", "yes" if reached else "**no**"])
+
+    for record in select(results, table="latency", backend=OURS):
+        if record["corpus"] != "150 characters":
+            value = 1e6 * median(record["seconds"])
+            row(f"{record['vocabulary']}, {record['corpus']}: µs", "<= 1", value, 2, value <= 1)
+    for vocabulary, corpus in dict.fromkeys((r["vocabulary"], r["corpus"]) for r in select(results, table="spans")):
+        value = spans_cost(results, vocabulary, corpus)
+        row(f"{vocabulary}, {corpus}: time with spans / without", "<= 1.5", value, 2, value <= 1.5)
+    for vocabulary, corpus in dict.fromkeys((r["vocabulary"], r["corpus"]) for r in select(results, table="threads")):
+        for cell, wanted in (("arrow", 1.8), ("list", 1.6)):
+            gain = threads_gain(results, vocabulary, corpus, cell)
+            row(f"{vocabulary}, {corpus}, {cell}: gain of two threads", f">= {wanted}", gain, 2, (gain or 0) >= wanted)
+    for entry in results["adversarial"]:
+        if entry["backend"] == OURS and entry["seconds"] is not None:
+            share = adversarial_share(entry)
+            row(f"{entry['vocabulary']}, {entry['shape']}: share of ordinary speed", ">= 0.1", share, 2, share >= 0.1)
+    for vocabulary in unique(entry["vocabulary"] for entry in results["startup"]):
+        for backend, what, wanted in (
+            (OURS, "process start to first ids, s", 0.7),
+            (f"{OURS}, nothing compiled", "the same with nothing compiled, s", 20.0),
+        ):
+            totals = [
+                entry["total"]
+                for entry in results["startup"]
+                if entry["vocabulary"] == vocabulary and entry["backend"] == backend
+            ]
+            if totals:
+                row(f"{vocabulary}: {what}", f"<= {wanted}", median(totals), 2, median(totals) <= wanted)
+    if rows:
+        parts += ["### Everything else", table(["what", "wanted", "figure", "reached"], rows)]
+    return ["## Targets", *parts] if parts else []

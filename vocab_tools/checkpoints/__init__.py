@@ -1,0 +1,1 @@
+"""Checkpoint folders: the tokenizer that transformers 5 gives for them, as a description of a vocabulary."""
