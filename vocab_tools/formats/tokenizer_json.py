@@ -87,7 +87,7 @@ def read_document(
     name: str,
     ignore: Sequence[str] = (),
     allow_gaps: bool = False,
-) -> Description | StagedDescription | WordPieceDescription:
+) -> Description | StagedDescription | WordPieceDescription | CharacterDescription:
     """Read what a ``tokenizer.json`` holds.
 
     Parameters
