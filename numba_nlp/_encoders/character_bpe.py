@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
-from numba_nlp._encoders.normalized import NormalizedText, normalize_segments
+from numba_nlp._encoders.normalized import NormalizedText, normalize_segments, second_search
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
 from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.tables import for_any_bytes
@@ -78,8 +78,9 @@ class CharacterBpeEncoder(CachedEncoder):
         return self.normalizer is None
 
     def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages | None:
-        # ASCII is in every normal form, and the kernels look at letters of ASCII in lower case themselves
-        return None if self.normalizer is None else SingleStages(forms, self.normalizer, leaves_ascii=True)
+        # ASCII is in every normal form, and the kernels look at letters of ASCII in lower case themselves; the search
+        # for added tokens in normalized text does not
+        return None if self.normalizer is None else SingleStages(forms, self.normalizer, leaves_ascii=not forms)
 
     def describe(self) -> dict[str, Any]:
         metadata = self._vocabulary.metadata
@@ -105,13 +106,15 @@ class CharacterBpeEncoder(CachedEncoder):
     ) -> NormalizedText | None:
         """The text of rows after the normaliser; None where it stays as it is, as far as the kernels care.
 
-        ASCII is in every normal form, and the kernels look at letters of ASCII in lower case themselves.
+        ASCII is in every normal form, and the kernels look at letters of ASCII in lower case themselves; where added
+        tokens are looked for in the normalized text, it is always made.
         """
         filled = starts < ends
         if self.normalizer is None or not filled.any():
             return None
         first, last = int(starts[filled].min()), int(ends[filled].max())
-        if int(ascii_end(data, first, last)) == last:
+        searched = segments is not None and segments.second is not None
+        if not searched and int(ascii_end(data, first, last)) == last:
             return None
         return normalize_segments(self.normalizer, data, starts, ends, segments, aligned, num_threads)
 
@@ -132,6 +135,8 @@ class CharacterBpeEncoder(CachedEncoder):
                 "into shorter rows"
             )
         text = self.normalized(data, starts, ends, segments, unit is not None, num_threads)
+        if text is not None and segments is not None and segments.second is not None:
+            segments, text = second_search(segments.second, segments, text)
         source, source_starts, source_ends = data, starts, ends
         if segments is not None:
             source_starts, source_ends = segments.starts, segments.ends

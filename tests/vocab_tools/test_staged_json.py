@@ -80,7 +80,7 @@ def test_descriptions_and_compiled_files(name: str, tmp_path: Path) -> None:
             "regular expression 'a\\+' is not supported",
         ),
         ("bpe", {"model__dropout": 0.1}, r"model\.dropout = 0\.1: merges dropped at random"),
-        ("bpe", {"model__end_of_word_suffix": "</w>"}, r"end_of_word_suffix = \"</w>\": pieces marked"),
+        ("bpe", {"model__end_of_word_suffix": "</w>"}, r"with pieces marked by a prefix or suffix"),
         ("bpe", {"model__byte_fallback": True}, "lacks '<0x00>'"),
     ],
 )

@@ -153,8 +153,6 @@ def test_stages_that_are_not_reproduced_are_refused_by_name(tmp_path, changes, w
     ("option", "value"),
     [
         ("dropout", 0.1),
-        ("continuing_subword_prefix", "##"),
-        ("end_of_word_suffix", "</w>"),
         ("novel_option", False),
     ],
 )

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
-from vocab_tools.formats import serde_numbers, staged_json, wordpiece_json
+from vocab_tools.formats import character_json, serde_numbers, staged_json, wordpiece_json
 from vocab_tools.formats.bert_vocab import WordPieceDescription
+from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.description import MAX_IDS, AddedToken, Description
 from vocab_tools.formats.model_inputs import settings_of_file
 from vocab_tools.formats.piece_table import Place, check_ids, lay_out, merge_ids, quote
@@ -41,7 +42,7 @@ _ADDED_TOKEN_OPTIONS = ("special", "lstrip", "rstrip", "single_word", "normalize
 
 def read(
     path: str | Path, *, name: str | None = None, ignore: Sequence[str] = (), allow_gaps: bool = False
-) -> Description | StagedDescription | WordPieceDescription:
+) -> Description | StagedDescription | WordPieceDescription | CharacterDescription:
     """Read a ``tokenizer.json``.
 
     Parameters
@@ -57,7 +58,7 @@ def read(
 
     Returns
     -------
-    Description, StagedDescription or WordPieceDescription
+    Description, StagedDescription, WordPieceDescription or CharacterDescription
 
     Raises
     ------
@@ -86,7 +87,7 @@ def read_document(
     name: str,
     ignore: Sequence[str] = (),
     allow_gaps: bool = False,
-) -> Description | StagedDescription | WordPieceDescription:
+) -> Description | StagedDescription | WordPieceDescription | CharacterDescription:
     """Read what a ``tokenizer.json`` holds.
 
     Parameters
@@ -134,12 +135,17 @@ def read_document(
         words = wordpiece_json.read_vocab(model, place)
         added = _read_added_tokens(stage("added_tokens"), words)
         return wordpiece_json.read(root, words, added, place, name=name, source_digest=digest, allow_gaps=allow_gaps)
+    if character_json.is_marked_bpe(model):
+        marked = check_ids(model.need("vocab").value, place)
+        added = _read_added_tokens(stage("added_tokens"), marked)
+        merges = _read_merges(model.need("merges"))
+        return character_json.read(root, marked, merges, added, name=name, source_digest=digest, allow_gaps=allow_gaps)
     if of_likelihood or of_characters:
         known = staged_json.read_vocab(model, place)
         added = _read_added_tokens(stage("added_tokens"), known)
-        merges = None if of_likelihood else _read_merges(model.need("merges"))
+        ranked = None if of_likelihood else _read_merges(model.need("merges"))
         return staged_json.read(
-            root, known, merges, added, place, name=name, source_digest=digest, allow_gaps=allow_gaps
+            root, known, ranked, added, place, name=name, source_digest=digest, allow_gaps=allow_gaps
         )
     _read_model_options(model)
     normalizers = read_normalizer(stage("normalizer"))
