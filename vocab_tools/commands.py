@@ -5,12 +5,13 @@ Exit codes: 0 done, 1 the source or the file is at fault, 2 the command line is.
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,7 +36,7 @@ def compile_command(
         typer.Argument(
             metavar="SOURCE...",
             help="A tokenizer.json, a .tiktoken or .model file, a vocab.txt, vocab.json and merges.txt, codes of "
-            "subword-nmt, or CLIP's bpe_simple_vocab_16e6.txt.gz.",
+            "subword-nmt, CLIP's bpe_simple_vocab_16e6.txt.gz, or a checkpoint: its folder, or its name on the hub.",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The compiled file to write (.safetensors).")],
@@ -82,6 +83,12 @@ def compile_command(
         list[str] | None,
         typer.Option(help="Setting of a tokenizer.json to leave out: truncation or padding; may be repeated."),
     ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="Keyword of a checkpoint's class, such as src_lang=en_XX; may be repeated."
+        ),
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the vocabulary.")] = None,
     allow_gaps: Annotated[bool, typer.Option("--allow-gaps", help="Accept ids that no piece has.")] = False,
 ) -> None:
@@ -89,12 +96,14 @@ def compile_command(
     if any(output.exists() and source.exists() and output.samefile(source) for source in sources):
         raise typer.BadParameter(f"{output} is one of the sources and would be overwritten", param_hint="--output")
     special_tokens = _parse_special_tokens(special_token) if special_token else None
+    settings = _parse_settings(setting or [])
     with _errors_in_one_line():
         from vocab_tools.compiler.api import compile as compile_source
 
         started = time.perf_counter()
         made = compile_source(
-            sources,
+            # one path may be a checkpoint, or its name on the hub
+            str(sources[0]) if len(sources) == 1 else sources,
             family=family,
             pattern=pattern,
             special_tokens=special_tokens,
@@ -115,6 +124,7 @@ def compile_command(
             ignore=ignore,
             name=name,
             allow_gaps=allow_gaps,
+            **settings,
         )
         made.save(output)
         seconds = time.perf_counter() - started
@@ -159,6 +169,19 @@ def _refuse_sources(file: Path) -> None:
         f"{file}: a source (format {found.format!r}), not a compiled vocabulary; compile it first: "
         f"vocab-tools compile {file} -o {file.stem}.safetensors"
     )
+
+
+def _parse_settings(given: list[str]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    for setting in given:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.isidentifier():
+            raise typer.BadParameter(f"{setting!r} is not NAME=VALUE", param_hint="--setting")
+        try:
+            settings[name] = json.loads(value)
+        except json.JSONDecodeError:
+            settings[name] = value
+    return settings
 
 
 def _parse_special_tokens(entries: list[str]) -> dict[str, int]:

@@ -105,11 +105,24 @@ def test_codes_of_subword_nmt_with_every_option(tmp_path):
 
 def test_every_option_of_the_library_is_one_of_the_command():
     command = typer.main.get_command(app).commands["compile"]
-    named = {parameter.name for parameter in command.params} - {"sources", "output", "special_token"}
-    assert named == {*inspect.signature(vocab_tools.compile).parameters} - {"source", "special_tokens"}
+    named = {parameter.name for parameter in command.params} - {"sources", "output", "special_token", "setting"}
+    expected = {*inspect.signature(vocab_tools.compile).parameters} - {"source", "special_tokens", "settings"}
+    assert named == expected
     (family,) = (parameter for parameter in command.params if parameter.name == "family")
     for name in (*gpt2.FAMILIES, *character_vocab.FAMILIES):
         assert name in family.help
+
+
+def test_a_checkpoint_and_its_settings(tmp_path):
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nTo\nto\n", encoding="utf-8")
+    (folder / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
+    output = tmp_path / "out.safetensors"
+    result = run("compile", folder, "-o", output, "--setting", "padding_side=left", "--setting", "strip_accents=false")
+    assert result.exit_code == 0, result.output
+    assert Vocabulary.load(output).metadata["padding_side"] == "left"
+    assert run("compile", folder, "-o", output, "--setting", "padding_side").exit_code == 2
 
 
 def test_errors_are_one_line_and_exit_code_1(tmp_path):
