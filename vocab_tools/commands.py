@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 the source or the file is at fault, 2 the command line is.
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import time
@@ -172,11 +173,17 @@ def _refuse_sources(file: Path) -> None:
 
 
 def _parse_settings(given: list[str]) -> dict[str, Any]:
+    from vocab_tools.compiler.api import compile as compile_source
+
+    named = inspect.signature(compile_source).parameters
     settings: dict[str, Any] = {}
     for setting in given:
         name, equals, value = setting.partition("=")
         if not equals or not name.isidentifier():
             raise typer.BadParameter(f"{setting!r} is not NAME=VALUE", param_hint="--setting")
+        if name in named:
+            option = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter(f"{name!r} has an option of its own, {option}", param_hint="--setting")
         try:
             settings[name] = json.loads(value)
         except json.JSONDecodeError:

@@ -119,10 +119,11 @@ def test_a_checkpoint_and_its_settings(tmp_path):
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nTo\nto\n", encoding="utf-8")
     (folder / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
     output = tmp_path / "out.safetensors"
-    result = run("compile", folder, "-o", output, "--setting", "padding_side=left", "--setting", "strip_accents=false")
+    result = run("compile", folder, "-o", output, "--setting", "padding_side=left", "--setting", "model_max_length=9")
     assert result.exit_code == 0, result.output
     assert Vocabulary.load(output).metadata["padding_side"] == "left"
-    assert run("compile", folder, "-o", output, "--setting", "padding_side").exit_code == 2
+    for wrong in ("padding_side", "strip_accents=false"):
+        assert run("compile", folder, "-o", output, "--setting", wrong).exit_code == 2
 
 
 def test_errors_are_one_line_and_exit_code_1(tmp_path):
