@@ -197,3 +197,13 @@ def test_counts_of_characters(text, skip):
     assert spans.count_chars(data, skip, data.size) == len(text)
     high = [i for i, byte in enumerate(text.encode()) if byte > 127]
     assert spans.ascii_end(data, skip, data.size) == skip + (high[0] if high else len(text))
+
+
+@given(st.text(), st.integers(0, 9), st.data())
+def test_places_in_characters(text, known, draw):
+    """From any place to any other one, before it or behind it."""
+    data = np.frombuffer(text.encode(), np.uint8)
+    edges = [len(text[:i].encode()) for i in range(len(text) + 1)]
+    first, second = (draw.draw(st.integers(0, len(text))) for _ in range(2))
+    args = (data, edges[first], known + first, edges[second])
+    assert spans.count_to(*args) == plain.count_to(*args) == (edges[second], known + second)

@@ -14,6 +14,7 @@ import sentencepiece
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import numba_nlp as nlp
 from numba_nlp.kernels.segment import decode_sentencepiece, normalize_charsmap
 from tests.sentencepiece_cases import CHARACTERS, model_of, rules, run_normalize, symbols, texts
 from tests.shared_data import shared
@@ -271,3 +272,23 @@ def test_made_decoders(flags, surface, rules, denormalizer_flags, ids):
     if description.denormalizer is not None:
         text = run_normalize(normalize_charsmap, normalizer_tables(description.denormalizer), text)[0]
     assert text.decode() == reference.decode(ids)
+
+
+@pytest.mark.parametrize("text", ["mixed", "utf8"])
+@pytest.mark.parametrize(
+    ("name", "golden"),
+    [
+        ("mistral/mistral01.model", "mistral01"),
+        ("mistral/tokenizer.model.v1", "mistral01"),
+        ("mistral/mistral_instruct_tokenizer_240323.model.v3", "mistral03"),
+        ("xlnet/spiece.model", "xlnet_base_cased"),
+    ],
+)
+def test_goldens_of_others(name, golden, text):
+    """Ids that another project recorded: of ``mixed`` a line for each row, of ``utf8`` one for the whole text."""
+    content = shared(f"goldens/kitoken/{text}_input.txt").read_text(encoding="utf-8")
+    rows = content.split("\n") if text == "mixed" else [content]
+    recorded = shared(f"goldens/kitoken/sentencepiece/{text}_tokens_{golden}.txt").read_text(encoding="utf-8")
+    expected = [[int(number) for number in line.split(",") if number.strip()] for line in recorded.split("\n")]
+    ours = nlp.load_tokenizer(shared(f"vocab/{name}"))
+    assert [row.tolist() for row in ours.encode_batch(rows, special="plain")] == expected

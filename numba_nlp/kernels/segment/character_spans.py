@@ -17,8 +17,7 @@ from numba_nlp.kernels.segment.cached_rows import BLOCK
 from numba_nlp.kernels.segment.character_bpe import encode_words
 from numba_nlp.kernels.segment.character_bpe_memory import WORDS, WORDS_SPACES
 from numba_nlp.kernels.segment.character_words import fill_spaces
-from numba_nlp.kernels.segment.spans import UNIT_CHAR
-from numba_nlp.kernels.segment.word_spans import _count_to
+from numba_nlp.kernels.segment.spans import UNIT_CHAR, count_to
 
 __all__ = ["encode_text", "fill_character_spans"]
 
@@ -171,9 +170,9 @@ def fill_character_spans(
                     out += 1
             if unit == UNIT_CHAR:
                 for i in range(first, out):
-                    byte, character = _count_to(data, byte, character, origin + starts[i])
+                    byte, character = count_to(data, byte, character, origin + starts[i])
                     starts[i] = character
-                    byte, character = _count_to(data, byte, character, origin + ends[i])
+                    byte, character = count_to(data, byte, character, origin + ends[i])
                     ends[i] = character
         if out != row_stop:
             return np.int64(STATUS_NOT_TILING)

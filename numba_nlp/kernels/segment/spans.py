@@ -53,6 +53,7 @@ __all__ = [
     "UNIT_CHAR",
     "ascii_end",
     "count_chars",
+    "count_to",
     "edge_spaces",
     "fill_spans",
     "piece_shapes",
@@ -304,6 +305,33 @@ def count_chars(data, start, stop):
         n += np.int64(data[start] & 0xC0 != 0x80)
         start += 1
     return n
+
+
+@kernel
+def count_to(data, byte, character, target):
+    """Go on from a place that is known in bytes and characters to another one, which rarely lies before it.
+
+    Parameters
+    ----------
+    data : uint8[n]
+        Valid UTF-8.
+    byte, character : int64
+        The known place: the number of characters that start before ``data[byte]``, counted from anywhere.
+    target : int64
+        The other place in bytes, at most ``n``.
+
+    Returns
+    -------
+    int64, int64
+        ``target`` and its place in characters.
+    """
+    while byte < target:
+        character += np.int64(data[byte] & 0xC0 != 0x80)
+        byte += 1
+    while byte > target:
+        byte -= 1
+        character -= np.int64(data[byte] & 0xC0 != 0x80)
+    return byte, character
 
 
 @kernel

@@ -13,7 +13,7 @@ import numpy as np
 
 from numba_nlp._jit import kernel
 from numba_nlp.errors import STATUS_NOT_TILING, STATUS_OUTPUT_FULL
-from numba_nlp.kernels.segment.spans import UNIT_CHAR
+from numba_nlp.kernels.segment.spans import UNIT_CHAR, count_to
 from numba_nlp.kernels.segment.wordpiece import next_word, put_word_spans, segment
 
 __all__ = ["fill_word_spans"]
@@ -113,22 +113,10 @@ def fill_word_spans(
                 out = put_word_spans(scratch, n_ids, base - origin, starts, ends, out)
             if unit == UNIT_CHAR:
                 for i in range(first, out):
-                    byte, character = _count_to(data, byte, character, origin + starts[i])
+                    byte, character = count_to(data, byte, character, origin + starts[i])
                     starts[i] = character
-                    byte, character = _count_to(data, byte, character, origin + ends[i])
+                    byte, character = count_to(data, byte, character, origin + ends[i])
                     ends[i] = character
         if out != row_stop:
             return np.int64(STATUS_NOT_TILING)
     return out
-
-
-@kernel
-def _count_to(data, byte, character, target):
-    """Go on from a place that is known in bytes and characters to another one, which rarely lies before it."""
-    while byte < target:
-        character += np.int64(data[byte] & 0xC0 != 0x80)
-        byte += 1
-    while byte > target:
-        byte -= 1
-        character -= np.int64(data[byte] & 0xC0 != 0x80)
-    return byte, character

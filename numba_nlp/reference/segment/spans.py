@@ -106,6 +106,12 @@ class _Places:
         return self._of_byte[byte - 1] + 1
 
 
+def count_to(data: NDArray[np.uint8], byte: int, character: int, target: int) -> tuple[int, int]:
+    """A place in bytes and characters, from another one that is known in both."""
+    content = data.tobytes()
+    return target, character + len(content[:target].decode()) - len(content[:byte].decode())
+
+
 def unit_sizes(text: str, unit: int) -> list[int]:
     """How far each character counts."""
     return [len(letter.encode()) if unit == UNIT_BYTE else 1 for letter in text]
