@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.normalized import NormalizedText, normalize_segments, second_search
-from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
+from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, whole_rows
 from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import character_bpe
@@ -26,6 +26,8 @@ from numba_nlp.kernels.segment.character_bpe_memory import (
     new_scratch,
 )
 from numba_nlp.kernels.segment.character_spans import fill_character_spans
+from numba_nlp.kernels.segment.spanned_families import SPANNED_CHARACTERS
+from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR, ascii_end
 from numba_nlp.vocabulary import Vocabulary
 
@@ -70,6 +72,9 @@ class CharacterBpeEncoder(CachedEncoder):
 
     def encode_rows(self, pattern: str) -> Any:
         return ENCODE_ROWS[pattern]
+
+    def spanned_kernel(self) -> Any | None:
+        return SPANNED_CHARACTERS[self._pattern] if self._vocabulary.size <= MOST_IDS else None
 
     def new_scratch(self, capacity: int) -> CharacterBpeScratch:
         return new_scratch(capacity)
@@ -148,6 +153,9 @@ class CharacterBpeEncoder(CachedEncoder):
         ) -> None:
             self._fill_spans(data, starts, ends, segments, text, first, last, ids, offsets, unit, *spans)
 
+        if unit is not None and text is None and self.spanned is not None:
+            parts = whole_rows(starts, ends) if segments is None else segments
+            return self.spanned.encode(data, starts, ends, parts, unit, num_threads, spans_of_rows, None)
         return self.encode_segments(
             source,
             source_starts,

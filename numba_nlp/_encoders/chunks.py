@@ -36,14 +36,15 @@ class Chunk(NamedTuple):
         Share of all work that is done with this chunk, between 0 and 1.
     encode : callable
         ``(context, ids, offsets) -> number of ids``: writes the ids of the rows into ``ids``, which has room for the
-        worst case, and where each of them ends, counted from the first, into ``offsets[1:]``.
+        worst case, and where each of them ends, counted from the first, into ``offsets[1:]``. When spans are encoded
+        with the ids, ``(context, ids, offsets, starts, ends)``, with two more arrays as long as ``ids``.
     """
 
     first: int
     last: int
     most_ids: int
     done: float
-    encode: Callable[[Any, NDArray[np.int32], NDArray[np.int64]], int]
+    encode: Callable[..., int]
 
 
 class Source(Protocol):
@@ -69,11 +70,14 @@ class Worker(NamedTuple):
         ``n -> int32[>= n]``: memory of the thread for the ids of one chunk.
     close : callable
         Gives the memory back.
+    span_buffers : callable or None
+        ``n -> (int64[>= n], int64[>= n])``: the same for spans, where they are encoded with the ids.
     """
 
     context: Any
     buffer: Callable[[int], NDArray[np.int32]]
     close: Callable[[], None]
+    span_buffers: Callable[[int], tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None
 
 
 class _Encoded(NamedTuple):
@@ -82,6 +86,7 @@ class _Encoded(NamedTuple):
     first: int
     last: int
     ids: NDArray[np.int32] | None  # None: they lie where they belong
+    spans: tuple[NDArray[np.int64], ...]  # of the same ids, where they were encoded with them
     n_ids: int
     done: float
 
@@ -117,7 +122,8 @@ class _Result:
         with self._changed:
             if chunk.first != self._next_row:
                 kept = None if chunk.ids is None else chunk.ids.copy()
-                self._waiting[chunk.first] = chunk._replace(ids=kept)
+                spans = tuple(array.copy() for array in chunk.spans)
+                self._waiting[chunk.first] = chunk._replace(ids=kept, spans=spans)
                 return []
             placed = []
             next_chunk: _Encoded | None = chunk
@@ -172,6 +178,7 @@ def encode_in_chunks(
     new_worker: Callable[[], Worker],
     fill_spans: Callable[..., None] | None,
     expected: int,
+    spans_with_ids: bool = False,
 ) -> Encoded:
     """Encode rows on threads.
 
@@ -186,12 +193,14 @@ def encode_in_chunks(
         offsets counted from the first of them; None: no spans.
     expected : int
         Ids to make memory for, 0 if unknown.
+    spans_with_ids : bool
+        Whether the chunks encode ids and spans at once; then there is no ``fill_spans``.
 
     Returns
     -------
     Encoded
     """
-    result = _Result(source.n_rows, fill_spans is not None, expected)
+    result = _Result(source.n_rows, spans_with_ids or fill_spans is not None, expected)
     errors: list[BaseException] = []
 
     def work() -> None:
@@ -233,9 +242,16 @@ def _encode_chunk(result: _Result, worker: Worker, chunk: Chunk, fill_spans: Cal
     place = result.place_of(chunk)
     target = worker.buffer(chunk.most_ids + SPARE_IDS) if place is None else result.arrays[0][place:]
     # where the first row starts is the last end of the chunk before, which may be written at the same time
-    n = chunk.encode(worker.context, target, result.offsets[chunk.first : chunk.last + 1])
+    spans: tuple[NDArray[np.int64], ...] = ()
+    if worker.span_buffers is not None:
+        if place is None:
+            spans = worker.span_buffers(chunk.most_ids + SPARE_IDS)
+        else:
+            spans = tuple(array[place:] for array in result.arrays[1:])
+    n = chunk.encode(worker.context, target, result.offsets[chunk.first : chunk.last + 1], *spans)
     ids = target[:n] if place is None else None
-    placed = result.add(_Encoded(chunk.first, chunk.last, ids, n, chunk.done))
+    spans = tuple(array[:n] for array in spans) if place is None else ()
+    placed = result.add(_Encoded(chunk.first, chunk.last, ids, spans, n, chunk.done))
     if not placed:
         return
     try:
@@ -243,6 +259,8 @@ def _encode_chunk(result: _Result, worker: Worker, chunk: Chunk, fill_spans: Cal
             there = result.arrays[0][start : start + encoded.n_ids]
             if encoded.ids is not None:
                 there[:] = encoded.ids
+                for array, span in zip(result.arrays[1:], encoded.spans, strict=False):
+                    array[start : start + encoded.n_ids] = span
             rows = slice(encoded.first + 1, encoded.last + 1)
             if fill_spans is not None:
                 ends_of_rows = np.concatenate(([0], result.offsets[rows]))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from numba_nlp._second_search import SecondSearch
 
-__all__ = ["NO_IDS", "NO_PLACES", "Encoded", "Segments", "frozen", "resolve_threads"]
+__all__ = ["NO_IDS", "NO_PLACES", "Encoded", "Segments", "frozen", "resolve_threads", "whole_rows"]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -46,6 +46,11 @@ class Segments(NamedTuple):
         part = slice(start, stop)
         first_of_row = frozen(self.first_of_row[first : last + 1] - start)
         return Segments(self.starts[part], self.ends[part], self.fixed[part], first_of_row, self.second)
+
+
+def whole_rows(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Segments:
+    """Rows that are one segment each."""
+    return Segments(starts, ends, NO_IDS, frozen(np.arange(starts.size + 1)))
 
 
 class Encoded(NamedTuple):

@@ -34,7 +34,8 @@ class ArraySource:
     most_ids : callable
         ``(first row, last row) -> most ids`` that the rows can have.
     encode : callable
-        ``(first row, last row, context, ids, offsets) -> number of ids``.
+        ``(first row, last row, context, ids, offsets) -> number of ids``, with two more arrays for spans that are
+        encoded with the ids.
     """
 
     def __init__(
@@ -74,8 +75,8 @@ class ArraySource:
         first, last = self._bounds[number], self._bounds[number + 1]
         done = int(self._done[last - 1]) / self.n_bytes if self.n_bytes else 1.0
 
-        def encode(context: Any, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> int:
-            return self._encode(first, last, context, ids, offsets)
+        def encode(context: Any, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]) -> int:
+            return self._encode(first, last, context, ids, offsets, *spans)
 
         return Chunk(first, last, self._most_ids(first, last), done, encode)
 

@@ -1,0 +1,246 @@
+"""Row encoders with spans (:mod:`numba_nlp.kernels.segment.spanned_rows`) of the families whose chunks are solved here.
+
+How a chunk is solved, with the range of each of its tokens:
+
+WordPiece, character BPE
+    as any other text (:func:`numba_nlp.kernels.segment.wordpiece.encode_words`).
+Unigram, word and character models
+    normalised with alignment. A chunk that would have a mark
+    (:mod:`numba_nlp.kernels.segment.sentencepiece_unigram`) is left to :func:`settle`, its spans are not known.
+SentencePiece BPE
+    raw where the normaliser only escapes spaces; else normalised with alignment.
+
+Twin: ``numba_nlp.reference.segment.aligned_spans`` and ``word_spans``, ``character_spans``: whole rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numba_nlp._jit import inlined, kernel
+from numba_nlp.kernels.segment import character_bpe, sentencepiece_bpe_rows, wordpiece
+from numba_nlp.kernels.segment.cached_rows import specialise
+from numba_nlp.kernels.segment.fill_spaced import begin_row, fill_spaced
+from numba_nlp.kernels.segment.normalize_charsmap import ROW_ENDS, WHOLE_ROW, normalize
+from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
+from numba_nlp.kernels.segment.row_firsts import FIRSTS, is_first_of_row
+from numba_nlp.kernels.segment.sentencepiece_bpe import segment_from
+from numba_nlp.kernels.segment.sentencepiece_bpe_memory import PREFIX_SYMBOL
+from numba_nlp.kernels.segment.sentencepiece_bpe_rows import _most_ids
+from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import BRIDGED, MODE
+from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import ID_GROWTH as BPE_GROWTH
+from numba_nlp.kernels.segment.sentencepiece_unigram import (
+    _begins_with_space,
+    _mark_of,
+    find_path,
+    settle_function,
+)
+from numba_nlp.kernels.segment.sentencepiece_unigram import (
+    encode_unseen as encode_unseen_unigram,
+)
+from numba_nlp.kernels.segment.sentencepiece_unigram_memory import ID_GROWTH, MODEL, SPACE, UNIGRAM
+from numba_nlp.kernels.segment.spanned_rows import spanned_function
+from numba_nlp.kernels.segment.unigram import write_ids
+from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, UNKNOWN_ID
+from numba_nlp.kernels.segment.window_words import fill_chunks
+
+__all__ = [
+    "SPANNED_BPE",
+    "SPANNED_CHARACTERS",
+    "SPANNED_UNIGRAM",
+    "encode_spanned_wordpiece",
+    "solve_spans_characters",
+    "solve_spans_sentencepiece_bpe",
+    "solve_spans_unigram",
+    "solve_spans_words",
+]
+
+
+@kernel
+def solve_spans_words(tables, data, start, n, low, high, scratch, memory, ids):
+    """Ids and ranges of one chunk of WordPiece.
+
+    Parameters
+    ----------
+    tables : WordPieceTables
+    data : uint8[m]
+    start, n : int64
+        The chunk.
+    low, high : uint64, uint64
+        Its key.
+    scratch : WordPieceScratch
+    memory : SpanMemory
+        ``starts`` and ``ends`` are written, in bytes of the chunk.
+    ids : int32[k]
+        Written from 0 on.
+
+    Returns
+    -------
+    int64
+        Number of ids; negative, the capacity that would do, when the scratch is too small.
+    """
+    if memory.starts.size < n:
+        return -n
+    return wordpiece.encode_words(tables, data, start, start + n, scratch, ids, memory.starts, memory.ends, np.int64(0))
+
+
+@kernel
+def solve_spans_characters(tables, data, start, n, low, high, scratch, memory, ids):
+    """Ids and ranges of one chunk of character BPE.
+
+    Arguments and result as of :func:`solve_spans_words`, with the tables and the scratch of this family.
+    """
+    if memory.starts.size < 2 * n:
+        return -n
+    return character_bpe.encode_words(
+        tables, data, start, start + n, 0.0, scratch.low, scratch, ids, memory.starts, memory.ends, np.int64(0)
+    )
+
+
+@inlined
+def _normalize(tables, data, start, stop, edges, text, from_starts, from_ends):
+    """:func:`numba_nlp.kernels.segment.normalize_charsmap.normalize` with the tables of a vocabulary."""
+    normalizer = NormalizerTables(
+        tables.rule_units, tables.rule_strings, tables.symbol_units, tables.words, tables.steps, tables.after,
+        tables.settings,
+    )  # fmt: skip
+    return normalize(normalizer, data, start, stop, edges, text, from_starts, from_ends)
+
+
+@inlined
+def _put_ranges(n_ids, memory):
+    """Ranges of tokens from their ends in normalised text and its alignment."""
+    first = np.int64(0)
+    for i in range(n_ids):
+        last = memory.token_ends[i]
+        memory.starts[i] = memory.from_starts[first]
+        memory.ends[i] = memory.from_ends[last - 1]
+        first = last
+
+
+@kernel
+def solve_spans_unigram(tables, data, start, n, low, high, scratch, memory, ids):
+    """Ids and ranges of one chunk of a Unigram, word or character model.
+
+    Arguments and result as of :func:`solve_spans_words`, with the tables and the scratch of this family. The ids of a
+    chunk with a mark have it before them, as :func:`numba_nlp.kernels.segment.sentencepiece_unigram.settle` expects;
+    ``memory.starts[0]`` is -1 then.
+    """
+    lacking = -(n * (tables.settings[1] + 3) // 3 + 16)
+    edges = np.int64(ROW_ENDS if _begins_with_space(tables, data, start) else WHOLE_ROW)
+    if memory.from_starts.size < scratch.text.size:
+        return lacking
+    n_text = _normalize(tables, data, start, start + n, edges, scratch.text, memory.from_starts, memory.from_ends)
+    if n_text < 0:
+        return lacking
+    if n_text == 0:
+        return np.int64(0)
+    as_bytes = tables.numbers[BYTE_FALLBACK] != 0
+    at, n_steps, n_characters = find_path(tables, n_text, np.float32(0), scratch)
+    if (n_text if as_bytes else n_characters) + 1 > n * tables.options[ID_GROWTH]:
+        # only a vocabulary that lies about itself comes here
+        return -(np.int64(1) << 40)
+    path = scratch.path[at : at + n_steps]
+    mark = np.int64(0)
+    if tables.options[MODEL] == UNIGRAM:
+        mark = _mark_of(tables, n_characters, path, scratch)
+    if mark == 0:
+        n_ids = write_ids(
+            tables, scratch.text, np.int64(0), path, np.int64(0), ids, memory.token_ends, np.int64(0)
+        )
+        _put_ranges(n_ids, memory)
+        return n_ids
+    memory.starts[0] = -1
+    ids[0] = np.int32(mark)
+    if as_bytes:
+        no_ends = scratch.starts[:0]
+        return write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), ids, no_ends, np.int64(1))
+    for i in range(n_steps):
+        ids[1 + i] = path[i] if path[i] >= 0 else np.int32(tables.numbers[UNKNOWN_ID])
+    return 1 + n_steps
+
+
+@kernel
+def solve_spans_sentencepiece_bpe(tables, data, start, n, low, high, scratch, memory, ids):
+    """Ids and ranges of one chunk of SentencePiece BPE.
+
+    Arguments and result as of :func:`solve_spans_words`, with the tables and the scratch of this family; the key says
+    whether the chunk begins a row.
+    """
+    lacking = -(n * (tables.settings[1] + 3) // 3 + 16)
+    if memory.from_starts.size < scratch.text.size:
+        return lacking
+    if tables.options[MODE] != BRIDGED:
+        edges = np.int64(ROW_ENDS if tables.byte_traits[data[start]] & SPACE != 0 else WHOLE_ROW)
+        n_text = _normalize(tables, data, start, start + n, edges, scratch.text, memory.from_starts, memory.from_ends)
+        if n_text < 0:
+            return lacking
+        most = n * tables.options[BPE_GROWTH]
+        if n_text > most and _most_ids(tables, scratch.text, n_text) > most:
+            # only a vocabulary that lies about itself comes here
+            return -(np.int64(1) << 40)
+        n_ids = segment_from(
+            tables, scratch.text, np.int64(0), n_text, np.int64(-1), scratch, ids, memory.token_ends, np.int64(0)
+        )
+        if n_ids >= 0:
+            _put_ranges(n_ids, memory)
+        return n_ids
+    prefix = np.int64(tables.flags[PREFIX_SYMBOL]) if is_first_of_row(low, high, n) else np.int64(-1)
+    n_ids = segment_from(tables, data, start, start + n, prefix, scratch, ids, memory.token_ends, np.int64(0))
+    first = start
+    for i in range(n_ids):
+        last = memory.token_ends[i]
+        begin, end = first, last
+        # tokens that stand for bytes have the range of their character
+        while begin > start and begin < start + n and data[begin] & 0xC0 == 0x80:
+            begin -= 1
+        while end > first and end < start + n and data[end] & 0xC0 == 0x80:
+            end += 1
+        memory.starts[i] = begin - start
+        memory.ends[i] = end - start
+        first = last
+    return n_ids
+
+
+@inlined
+def _was_settled(scratch):
+    settled = scratch.known[1] != 0
+    scratch.known[1] = 0
+    return settled
+
+
+#: WordPiece (:func:`numba_nlp.kernels.segment.spanned_rows.encode_spanned_rows`).
+encode_spanned_wordpiece = spanned_function("encode_spanned_wordpiece", fill_chunks, solve_spans_words)
+#: Character BPE by the name of the rule of words.
+SPANNED_CHARACTERS = {
+    name: spanned_function(f"encode_spanned_characters_{name}", fill, solve_spans_characters)
+    for name, fill in character_bpe.FILLS.items()
+}
+#: Unigram, word and character models by the name of the pattern.
+SPANNED_UNIGRAM = {
+    "spaced": spanned_function(
+        "encode_spanned_unigram_spaced",
+        fill_spaced,
+        solve_spans_unigram,
+        begin_row=begin_row,
+        settle=settle_function("encode_spanned_unigram_spaced", encode_unseen_unigram),
+        was_settled=_was_settled,
+        takes_gaps=True,
+    )
+}
+#: SentencePiece BPE by the name of the pattern.
+SPANNED_BPE = {
+    "bridged": spanned_function(
+        "encode_spanned_bpe_bridged",
+        sentencepiece_bpe_rows.FILLS["bridged"],
+        solve_spans_sentencepiece_bpe,
+        **FIRSTS,
+    ),
+    "spaced": spanned_function(
+        "encode_spanned_bpe_spaced",
+        fill_spaced,
+        solve_spans_sentencepiece_bpe,
+        begin_row=begin_row,
+        takes_gaps=True,
+    ),
+}
