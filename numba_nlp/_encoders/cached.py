@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from numba_nlp import _fastcall
 from numba_nlp._encoders.chunks import CHUNK_BYTES, Worker, encode_in_chunks
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments
-from numba_nlp._encoders.spanned import SpannedRows
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError, StringSource
+from numba_nlp._encoders.spanned import SpannedRows
 from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_cache
 

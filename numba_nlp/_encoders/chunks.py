@@ -97,9 +97,8 @@ class _Result:
     def __init__(self, n_rows: int, with_spans: bool, expected: int) -> None:
         self.offsets = np.zeros(n_rows + 1, np.int64)
         room = expected + CHUNK_BYTES if expected else 0
-        self.arrays: list[NDArray[Any]] = [np.empty(room, np.int32)]
-        if with_spans:
-            self.arrays += [np.empty(room, np.int64), np.empty(room, np.int64)]
+        self._with_spans = with_spans
+        self.arrays = self._new_arrays(room)
         self.filled = 0
         #: Share of all work that ``filled`` comes from.
         self._done = 0.0
@@ -107,6 +106,19 @@ class _Result:
         self._waiting: dict[int, _Encoded] = {}
         self._finishing = 0
         self._changed = threading.Condition()
+
+    def _new_arrays(self, size: int) -> list[NDArray[Any]]:
+        """Memory for ids, and for starts and ends.
+
+        In one piece: glibc gives memory of freed arrays back to the system once it is more than twice the largest
+        freed piece, and new memory from the system costs as much as the spans themselves.
+        """
+        if not self._with_spans:
+            return [np.empty(size, np.int32)]
+        block = np.empty(5 * size, np.int32)
+        return [
+            block[4 * size :], block[: 2 * size].view(np.int64), block[2 * size : 4 * size].view(np.int64)
+        ]  # fmt: skip
 
     def place_of(self, chunk: Chunk) -> int | None:
         """Where the ids of a chunk go, when that is known and there is room for the worst case."""
@@ -156,10 +168,10 @@ class _Result:
         """
         expected = int(self.filled * (1 + 1 / 32) / self._done) if self._done > 0 else self.filled
         size = max(min(expected, 8 * self.filled), self.filled) + (CHUNK_BYTES if self._done < 1 else 0) + SPARE_IDS
-        for number, array in enumerate(self.arrays):
-            grown = np.empty(size, array.dtype)
+        arrays = self._new_arrays(size)
+        for grown, array in zip(arrays, self.arrays, strict=True):
             grown[: array.size] = array
-            self.arrays[number] = grown
+        self.arrays = arrays
 
     def trimmed(self) -> list[NDArray[Any]]:
         """The arrays, without what was not needed.

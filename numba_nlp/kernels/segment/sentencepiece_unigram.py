@@ -283,7 +283,6 @@ def _settle_marked(tables, cache, data, n, scratch, ids, out):
         write += n_ids
     emitted[n] = write
     scratch.known[0] = write
-    scratch.known[1] = 1
     scratch.running[0] = np.float64(running)
     scratch.running[1] = abs(np.float64(running))
     return write

@@ -75,7 +75,7 @@ class SentencePieceScratch(NamedTuple):
     nodes: NDArray[np.int32]  # [room + 1]
     path: NDArray[np.int32]  # [room + 1]
     running: NDArray[np.float64]  # [2]: score before ids[known[0]] of a row, bound of its absolute value behind the ids
-    known: NDArray[np.int64]  # [2]: see running, and 1 once the ids of a block were changed
+    known: NDArray[np.int64]  # [1]
 
 
 def text_room(capacity: int) -> int:
@@ -109,5 +109,5 @@ def new_scratch(capacity: int = 1 << 12) -> SentencePieceScratch:
         nodes=np.zeros(room + 1, np.int32),
         path=np.zeros(room + 1, np.int32),
         running=np.zeros(2, np.float64),
-        known=np.zeros(2, np.int64),
+        known=np.zeros(1, np.int64),
     )

@@ -5,8 +5,8 @@ How a chunk is solved, with the range of each of its tokens:
 WordPiece, character BPE
     as any other text (:func:`numba_nlp.kernels.segment.wordpiece.encode_words`).
 Unigram, word and character models
-    normalised with alignment. A chunk that would have a mark
-    (:mod:`numba_nlp.kernels.segment.sentencepiece_unigram`) is left to :func:`settle`, its spans are not known.
+    normalised with alignment. Marks are settled as in :mod:`numba_nlp.kernels.segment.sentencepiece_unigram`, and spans
+    move with their ids; those of a chunk that is solved anew are not known.
 SentencePiece BPE
     raw where the normaliser only escapes spaces; else normalised with alignment.
 
@@ -19,7 +19,6 @@ import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment import character_bpe, sentencepiece_bpe_rows, wordpiece
-from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.fill_spaced import begin_row, fill_spaced
 from numba_nlp.kernels.segment.normalize_charsmap import ROW_ENDS, WHOLE_ROW, normalize
 from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
@@ -30,30 +29,37 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_rows import _most_ids
 from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import BRIDGED, MODE
 from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import ID_GROWTH as BPE_GROWTH
 from numba_nlp.kernels.segment.sentencepiece_unigram import (
+    _SHRINK,
+    ANY_SCORE,
+    MARK,
+    MOST_HIDDEN,
+    _add_up,
     _begins_with_space,
     _mark_of,
+    encode_unseen,
     find_path,
-    settle_function,
-)
-from numba_nlp.kernels.segment.sentencepiece_unigram import (
-    encode_unseen as encode_unseen_unigram,
 )
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import ID_GROWTH, MODEL, SPACE, UNIGRAM
 from numba_nlp.kernels.segment.spanned_rows import spanned_function
 from numba_nlp.kernels.segment.unigram import write_ids
-from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, UNKNOWN_ID
+from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, LARGEST, RESET, UNKNOWN_ID
 from numba_nlp.kernels.segment.window_words import fill_chunks
+from numba_nlp.kernels.words import unlikely
 
 __all__ = [
     "SPANNED_BPE",
     "SPANNED_CHARACTERS",
     "SPANNED_UNIGRAM",
     "encode_spanned_wordpiece",
+    "settle_spans",
     "solve_spans_characters",
     "solve_spans_sentencepiece_bpe",
     "solve_spans_unigram",
     "solve_spans_words",
 ]
+
+
+_NO_KEY = np.uint64(0)
 
 
 @kernel
@@ -108,10 +114,10 @@ def _normalize(tables, data, start, stop, edges, text, from_starts, from_ends):
 
 
 @inlined
-def _put_ranges(n_ids, memory):
+def _put_ranges(begin, end, memory):
     """Ranges of tokens from their ends in normalised text and its alignment."""
     first = np.int64(0)
-    for i in range(n_ids):
+    for i in range(begin, end):
         last = memory.token_ends[i]
         memory.starts[i] = memory.from_starts[first]
         memory.ends[i] = memory.from_ends[last - 1]
@@ -123,8 +129,7 @@ def solve_spans_unigram(tables, data, start, n, low, high, scratch, memory, ids)
     """Ids and ranges of one chunk of a Unigram, word or character model.
 
     Arguments and result as of :func:`solve_spans_words`, with the tables and the scratch of this family. The ids of a
-    chunk with a mark have it before them, as :func:`numba_nlp.kernels.segment.sentencepiece_unigram.settle` expects;
-    ``memory.starts[0]`` is -1 then.
+    chunk with a mark have it before them, as :func:`settle_spans` expects.
     """
     lacking = -(n * (tables.settings[1] + 3) // 3 + 16)
     edges = np.int64(ROW_ENDS if _begins_with_space(tables, data, start) else WHOLE_ROW)
@@ -144,20 +149,23 @@ def solve_spans_unigram(tables, data, start, n, low, high, scratch, memory, ids)
     mark = np.int64(0)
     if tables.options[MODEL] == UNIGRAM:
         mark = _mark_of(tables, n_characters, path, scratch)
-    if mark == 0:
-        n_ids = write_ids(
-            tables, scratch.text, np.int64(0), path, np.int64(0), ids, memory.token_ends, np.int64(0)
-        )
-        _put_ranges(n_ids, memory)
-        return n_ids
-    memory.starts[0] = -1
-    ids[0] = np.int32(mark)
-    if as_bytes:
-        no_ends = scratch.starts[:0]
-        return write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), ids, no_ends, np.int64(1))
-    for i in range(n_steps):
-        ids[1 + i] = path[i] if path[i] >= 0 else np.int32(tables.numbers[UNKNOWN_ID])
-    return 1 + n_steps
+    if mark == 0 or as_bytes:
+        first = np.int64(mark != 0)
+        last = write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), ids, memory.token_ends, first)
+    else:
+        # each unknown character counts
+        first, last, place = np.int64(1), np.int64(1), np.int64(0)
+        for i in range(n_steps):
+            step = np.int64(path[i])
+            ids[last] = np.int32(step if step >= 0 else tables.numbers[UNKNOWN_ID])
+            place += np.int64(tables.piece_lengths[step]) if step >= 0 else -step
+            memory.token_ends[last] = place
+            last += 1
+    if mark != 0:
+        ids[0] = np.int32(mark)
+        memory.starts[0] = memory.ends[0] = 0
+    _put_ranges(first, last, memory)
+    return last
 
 
 @kernel
@@ -183,7 +191,7 @@ def solve_spans_sentencepiece_bpe(tables, data, start, n, low, high, scratch, me
             tables, scratch.text, np.int64(0), n_text, np.int64(-1), scratch, ids, memory.token_ends, np.int64(0)
         )
         if n_ids >= 0:
-            _put_ranges(n_ids, memory)
+            _put_ranges(np.int64(0), n_ids, memory)
         return n_ids
     prefix = np.int64(tables.flags[PREFIX_SYMBOL]) if is_first_of_row(low, high, n) else np.int64(-1)
     n_ids = segment_from(tables, data, start, start + n, prefix, scratch, ids, memory.token_ends, np.int64(0))
@@ -202,11 +210,112 @@ def solve_spans_sentencepiece_bpe(tables, data, start, n, low, high, scratch, me
     return n_ids
 
 
+@kernel
+def _settle_marked(tables, cache, data, n, scratch, memory, ids, span_starts, span_ends, out):
+    """:func:`settle_spans` for a block with marks, or one in which the running score may start again."""
+    unknown = np.int32(tables.numbers[UNKNOWN_ID])
+    merges = tables.numbers[BYTE_FALLBACK] == 0
+    safe = _SHRINK * np.float64(tables.scores[RESET]) - MOST_HIDDEN - 1.0
+    emitted = scratch.emitted
+    write = emitted[0]
+    running = _add_up(tables, ids, scratch.known[0], write, np.float32(scratch.running[0]))
+    first, moved = write, np.int64(0)
+    for i in range(n):
+        last = emitted[i + 1] + moved
+        emitted[i] = write
+        start = scratch.starts[i]
+        if not _begins_with_space(tables, data, start):
+            running = np.float32(0)
+        limit = safe
+        if first < last and ids[first] >= MARK:
+            if ids[first] != MARK | ANY_SCORE:
+                limit = np.float64(ids[first] - MARK)
+            first += 1
+        if abs(np.float64(running)) < limit:
+            after_unknown = False
+            for k in range(first, last):
+                piece = ids[k]
+                running += tables.piece_scores[piece]
+                if after_unknown and piece == unknown:
+                    span_ends[write - 1] = span_ends[k]
+                else:
+                    ids[write] = piece
+                    span_starts[write] = span_starts[k]
+                    span_ends[write] = span_ends[k]
+                    write += 1
+                after_unknown = merges and piece == unknown
+            first = last
+            continue
+        # the lists that the path was traced with take the ids: there may be more than before
+        scratch.running[0] = np.float64(running)
+        n_ids = encode_unseen(
+            tables, cache, data, start, scratch.ends[i] - start, _NO_KEY, _NO_KEY, np.int64(-1), scratch,
+            scratch.nodes, np.int64(0),
+        )  # fmt: skip
+        if n_ids < 0:
+            return n_ids
+        if n_ids > 0:
+            running = np.float32(scratch.running[0])
+        memory.unknown[0] += 1
+        memory.unknown[memory.unknown[0]] = i
+        first = last
+        lacking = write + n_ids - first
+        if lacking > 0:
+            for k in range(out - 1, first - 1, -1):
+                ids[k + lacking] = ids[k]
+                span_starts[k + lacking] = span_starts[k]
+                span_ends[k + lacking] = span_ends[k]
+            first += lacking
+            out += lacking
+            moved += lacking
+        for k in range(n_ids):
+            ids[write + k] = scratch.nodes[k]
+        write += n_ids
+    emitted[n] = write
+    scratch.known[0] = write
+    scratch.running[0] = np.float64(running)
+    scratch.running[1] = abs(np.float64(running))
+    return write
+
+
 @inlined
-def _was_settled(scratch):
-    settled = scratch.known[1] != 0
-    scratch.known[1] = 0
-    return settled
+def settle_spans(tables, cache, data, n, opened, scratch, memory, ids, span_starts, span_ends, out):
+    """Make ids and spans of a block right for the running scores of its rows.
+
+    Parameters
+    ----------
+    tables, cache, data, n, opened, scratch, ids, out
+        As of :func:`numba_nlp.kernels.segment.sentencepiece_unigram.settle`.
+    memory : SpanMemory
+        ``unknown`` takes the chunks that were solved anew.
+    span_starts, span_ends : int64[k], int64[k]
+        Spans of the ids; they move with them.
+
+    Returns
+    -------
+    int64
+        Place after the last id now; negative when the scratch is too small.
+    """
+    begin = scratch.emitted[0]
+    if opened < 0 and not _begins_with_space(tables, data, scratch.starts[0]):
+        opened = np.int64(0)
+    held = np.int32(0)
+    for i in range(begin, out):
+        held |= ids[i]
+    largest = np.float64(tables.scores[LARGEST])
+    reached = (out - begin) * largest
+    if opened != 0:
+        reached += scratch.running[1]
+    if unlikely(held >= MARK or reached + MOST_HIDDEN + 1.0 > _SHRINK * np.float64(tables.scores[RESET])):
+        return _settle_marked(tables, cache, data, n, scratch, memory, ids, span_starts, span_ends, out)
+    if opened >= 0:
+        known = scratch.emitted[opened]
+        scratch.known[0] = known
+        scratch.running[0] = 0.0
+        scratch.running[1] = (out - known) * largest
+    else:
+        scratch.running[1] = reached
+    return out
 
 
 #: WordPiece (:func:`numba_nlp.kernels.segment.spanned_rows.encode_spanned_rows`).
@@ -223,8 +332,7 @@ SPANNED_UNIGRAM = {
         fill_spaced,
         solve_spans_unigram,
         begin_row=begin_row,
-        settle=settle_function("encode_spanned_unigram_spaced", encode_unseen_unigram),
-        was_settled=_was_settled,
+        settle=settle_spans,
         takes_gaps=True,
     )
 }

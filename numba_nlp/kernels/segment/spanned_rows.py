@@ -7,7 +7,9 @@ alignment. It is right wherever ids of chunks do not depend on what stands aroun
 in their chunk.
 
 What is kept of a chunk of up to 15 bytes is one element a token: the id in bits 0-22, where the token begins in bits
-23-26, where it ends in bits 27-30. Of a longer chunk it is two: the id, and ``start << 16 | end``.
+23-26, where it ends in bits 27-30. Of a longer chunk it is two: the id, and ``start << 16 | end``. The ids of a chunk
+may begin with a number from ``MARK`` on, which is no id (:mod:`numba_nlp.kernels.segment.sentencepiece_unigram`); such
+an element has bit 31 set, and the others of the number.
 
 Some spans of a segment may have to be found by other means: the segment is noted then (``left``), and its ids are right
 all the same.
@@ -58,9 +60,14 @@ __all__ = [
 #: Vocabularies with at most so many ids can be kept.
 MOST_IDS = 1 << 23
 START_SHIFT, END_SHIFT, PLACE_BITS = 23, 27, 15
+#: From here on the first of the ids of a chunk is a mark.
+MARK = 1 << 30
+_SIGN = 1 << 31
+_MARKED = np.uint64(_SIGN)
 _ID = np.uint64(MOST_IDS - 1)
 _ID_PAIR = np.uint64((MOST_IDS - 1) << 32 | (MOST_IDS - 1))
 _PLACE = np.uint64(PLACE_BITS)
+_LIMIT = np.uint64(MARK - 1)
 _ZERO = np.uint64(0)
 
 
@@ -178,7 +185,7 @@ def enter_spans(cache, data, start, n, low, high, home, ids, n_ids, memory):
     low, high, home : uint64, uint64, int64
         Its key and home.
     ids : int32[k]
-        The first ``n_ids``, all below ``MOST_IDS``.
+        The first ``n_ids``, all below ``MOST_IDS``; the first one may be a mark.
     n_ids : int64
     memory : SpanMemory
         With ``starts`` and ``ends``, of which none is beyond the chunk; ``packed`` is written.
@@ -196,6 +203,8 @@ def enter_spans(cache, data, start, n, low, high, home, ids, n_ids, memory):
         if n_ids <= SHORT_IDS:
             for i in range(n_ids):
                 packed[i] = np.int32(ids[i] | memory.starts[i] << START_SHIFT | memory.ends[i] << END_SHIFT)
+            if n_ids > 0 and ids[0] >= MARK:
+                packed[0] = np.int32((np.int64(ids[0]) ^ MARK) - _SIGN)
             keep_short(cache, low, high, home, packed, np.int64(0), n_ids)
         return np.int64(0)
     for i in range(n_ids):
@@ -220,7 +229,8 @@ if VECTOR:
     def _put_four(third, fourth, count, base, ids, span_starts, span_ends, out):
         """Up to four tokens that an entry holds itself; what is written behind the last one does no harm."""
         _put_pair(third, base, ids, span_starts, span_ends, out)
-        _put_pair(fourth, base, ids, span_starts, span_ends, out + 2)
+        if unlikely(count > 2):
+            _put_pair(fourth, base, ids, span_starts, span_ends, out + 2)
 
 else:
 
@@ -242,6 +252,8 @@ def _put_short(cache, home, base, ids, span_starts, span_ends, out):
     third = peek(cache.entries, at + 2)
     if count <= 4:
         _put_four(third, peek(cache.entries, at + 3), count, base, ids, span_starts, span_ends, out)
+        if unlikely(third & _MARKED != _ZERO):
+            poke(ids, out, np.int32(np.int64(third & _LIMIT) | MARK))
     else:
         place = np.int64(third)
         for k in range(count):
@@ -249,6 +261,8 @@ def _put_short(cache, home, base, ids, span_starts, span_ends, out):
             poke(ids, out + k, np.int32(element & (MOST_IDS - 1)))
             poke(span_starts, out + k, base + (element >> START_SHIFT & PLACE_BITS))
             poke(span_ends, out + k, base + (element >> END_SHIFT & PLACE_BITS))
+        if peek(cache.arena_ids, place) < 0:
+            poke(ids, out, np.int32(np.int64(peek(cache.arena_ids, place)) & (MARK - 1) | MARK))
     return count
 
 
@@ -342,9 +356,7 @@ def put_block(tables, cache, data, n, unit, scratch, memory, ids, span_starts, s
         length = scratch.ends[span] - start
         low, high, home = scratch.low[span], scratch.high[span], scratch.homes[span]
         base = memory.bases[span]
-        n_ids = recall_spans(
-            cache, data, start, length, low, high, home, base, ids, span_starts, span_ends, out
-        )
+        n_ids = recall_spans(cache, data, start, length, low, high, home, base, ids, span_starts, span_ends, out)
         if n_ids < 0:
             found = ids[out:]
             n_ids = solve_spans(tables, data, start, length, low, high, scratch, memory, found)  # noqa: F821
@@ -384,9 +396,22 @@ def _take_gaps_in(n, scratch, memory, span_starts, span_ends):
 
 
 @inlined
-def _was_settled(scratch):
-    """Whether the ids of the block were changed by more than the chunks: the default of families without such."""
-    return False
+def settle(tables, cache, data, n, opened, scratch, memory, ids, span_starts, span_ends, out):
+    """Change ids and spans of a block by what depends on more than one chunk: the default, of families without such."""
+    return out
+
+
+@kernel
+def _leave_rows(pending, row, last_row, offsets, memory, left):
+    """Note the rows of the block with chunks whose spans are not known; ``offsets`` still holds numbers of chunks."""
+    for k in range(1, memory.unknown[0] + 1):
+        chunk = memory.unknown[k]
+        other = pending
+        while other < row and offsets[other + 1] <= chunk:
+            other += 1
+        if other < last_row:
+            left[other] = 1
+    return np.int64(0)
 
 
 def encode_spanned_rows(
@@ -485,14 +510,13 @@ def encode_spanned_rows(
             any_gap = False
         if out >= 0 and n > 0:
             opened = offsets[row] if row > pending else np.int64(-1)
-            out = settle(tables, cache, data, n, opened, scratch, ids, out)  # noqa: F821
+            out = settle(tables, cache, data, n, opened, scratch, memory, ids, span_starts, span_ends, out)
         if out < 0:
             scratch.progress[0] = pending
             scratch.progress[1] = pending_out
             return out
-        if unlikely(memory.unknown[0] != 0) or was_settled(scratch):  # noqa: F821
-            for other in range(pending, min(row + 1, last_row)):
-                left[other] = 1
+        if unlikely(memory.unknown[0] != 0):
+            _leave_rows(pending, row, last_row, offsets, memory, left)
         for closed in range(pending, row):
             offsets[closed + 1] = scratch.emitted[offsets[closed + 1]]
         if row > pending:
@@ -522,8 +546,7 @@ def spanned_function(
     solve_spans: Any,
     *,
     begin_row: Any = cached_rows.begin_row,
-    settle: Any = cached_rows.settle,
-    was_settled: Any = _was_settled,
+    settle: Any = settle,
     note_first: Any = cached_rows.note_first,
     mark_firsts: Any = cached_rows.mark_firsts,
     takes_gaps: bool = False,
@@ -542,17 +565,12 @@ def spanned_function(
         too small: writes ids from 0 on, and where in the chunk they come from, in bytes, to ``memory.starts`` and
         ``memory.ends``. A negative first start: spans are not known, and the chunk is not kept.
     settle : callable
-        Changes ids of a block, as of :func:`numba_nlp.kernels.segment.cached_rows.settle`.
-    was_settled : callable
-        ``(scratch) -> bool``: whether it did in this block; then the spans of its rows are not known.
+        Changes ids and spans of a block, with arguments as of :func:`settle`; gives the place after the last id, or
+        negative as of ``solve_spans``.
     takes_gaps : bool
         Whether the bytes between two chunks of a row are spaces that belong to the one at the beginning of the second.
     """
-    block = inlined(
-        specialise(put_block, f"_put_block_of_{name}", solve_spans=solve_spans, mark_firsts=mark_firsts)
-    )
-    hooks = {"begin_row": begin_row, "settle": settle, "note_first": note_first, "was_settled": was_settled}
-    made = specialise(
-        encode_spanned_rows, name, fill_spans=fill_spans, put_block=block, TAKES_GAPS=takes_gaps, **hooks
-    )
+    block = inlined(specialise(put_block, f"_put_block_of_{name}", solve_spans=solve_spans, mark_firsts=mark_firsts))
+    hooks = {"begin_row": begin_row, "settle": settle, "note_first": note_first}
+    made = specialise(encode_spanned_rows, name, fill_spans=fill_spans, put_block=block, TAKES_GAPS=takes_gaps, **hooks)
     return kernel(made)
