@@ -94,9 +94,10 @@ class _Encoded(NamedTuple):
 class _Result:
     """The arrays that all chunks go to."""
 
-    def __init__(self, n_rows: int, with_spans: bool, expected: int) -> None:
+    def __init__(self, n_rows: int, with_spans: bool, expected: int, spare: int) -> None:
         self.offsets = np.zeros(n_rows + 1, np.int64)
-        room = expected + CHUNK_BYTES if expected else 0
+        room = expected + spare if expected else 0
+        self._spare = spare
         self._with_spans = with_spans
         self.arrays = self._new_arrays(room)
         self.filled = 0
@@ -167,7 +168,7 @@ class _Result:
         first rows are like may mislead, so the arrays become at most eight times as long at once.
         """
         expected = int(self.filled * (1 + 1 / 32) / self._done) if self._done > 0 else self.filled
-        size = max(min(expected, 8 * self.filled), self.filled) + (CHUNK_BYTES if self._done < 1 else 0) + SPARE_IDS
+        size = max(min(expected, 8 * self.filled), self.filled) + (self._spare if self._done < 1 else 0) + SPARE_IDS
         arrays = self._new_arrays(size)
         for grown, array in zip(arrays, self.arrays, strict=True):
             grown[: array.size] = array
@@ -191,6 +192,7 @@ def encode_in_chunks(
     fill_spans: Callable[..., None] | None,
     expected: int,
     spans_with_ids: bool = False,
+    spare: int = CHUNK_BYTES,
 ) -> Encoded:
     """Encode rows on threads.
 
@@ -207,12 +209,14 @@ def encode_in_chunks(
         Ids to make memory for, 0 if unknown.
     spans_with_ids : bool
         Whether the chunks encode ids and spans at once; then there is no ``fill_spans``.
+    spare : int
+        Ids to make memory for beyond those expected: what most chunks may need at most.
 
     Returns
     -------
     Encoded
     """
-    result = _Result(source.n_rows, spans_with_ids or fill_spans is not None, expected)
+    result = _Result(source.n_rows, spans_with_ids or fill_spans is not None, expected, spare)
     errors: list[BaseException] = []
 
     def work() -> None:

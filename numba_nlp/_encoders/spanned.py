@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp._encoders.chunks import CHUNK_BYTES, Worker, encode_in_chunks
+from numba_nlp._encoders.chunks import Worker, encode_in_chunks
 from numba_nlp._encoders.rows import Encoded, Segments
 from numba_nlp._encoders.sources import ArraySource
 from numba_nlp.kernels.segment.spanned_rows import new_span_memory, place_segments
@@ -17,6 +17,8 @@ from numba_nlp.kernels.tables.word_cache import SPARE_IDS, new_word_cache
 
 __all__ = ["FillSpans", "SpannedRows"]
 
+#: Most bytes of text in a chunk, if its rows are not longer. With spans an id takes five times the memory.
+SPANNED_BYTES = 1 << 18
 #: ``(first row, last row, ids, offsets, starts, ends)`` writes the spans of some rows, which need not be all.
 FillSpans = Callable[..., None]
 
@@ -27,9 +29,9 @@ class _SpanContext:
     __slots__ = ("_ends", "_starts", "buffer_", "cache", "memory", "scratch")
 
     def __init__(self, scratch: Any, capacity: int) -> None:
-        self.buffer_ = np.empty(CHUNK_BYTES + SPARE_IDS, np.int32)
-        self._starts = np.empty(CHUNK_BYTES + SPARE_IDS, np.int64)
-        self._ends = np.empty(CHUNK_BYTES + SPARE_IDS, np.int64)
+        self.buffer_ = np.empty(SPANNED_BYTES + SPARE_IDS, np.int32)
+        self._starts = np.empty(SPANNED_BYTES + SPARE_IDS, np.int64)
+        self._ends = np.empty(SPANNED_BYTES + SPARE_IDS, np.int64)
         self.cache = new_word_cache()
         self.use_scratch(scratch, capacity)
 
@@ -148,7 +150,7 @@ class SpannedRows:
                 finish(first, last, ids[:n], own)
             return n
 
-        source = ArraySource(ends - starts, num_threads, most_ids, encode)
+        source = ArraySource(ends - starts, num_threads, most_ids, encode, SPANNED_BYTES)
         expected = int(self._ids_of_a_byte * source.n_bytes * 33 / 32)
         kept = self._contexts[kind]
 
@@ -159,7 +161,7 @@ class SpannedRows:
                 context = _SpanContext(self._new_scratch(self._kept_capacity), self._kept_capacity)
             return Worker(context, context.buffer, lambda: kept.append(context), context.span_buffers)
 
-        encoded = encode_in_chunks(source, num_threads, new_worker, None, expected, spans_with_ids=True)
+        encoded = encode_in_chunks(source, num_threads, new_worker, None, expected, True, SPANNED_BYTES)
         if source.n_bytes:
             self._ids_of_a_byte = encoded.values.size / source.n_bytes
         return encoded

@@ -6,7 +6,7 @@ WordPiece, character BPE
     as any other text (:func:`numba_nlp.kernels.segment.wordpiece.encode_words`).
 Unigram, word and character models
     normalised with alignment. Marks are settled as in :mod:`numba_nlp.kernels.segment.sentencepiece_unigram`, and spans
-    move with their ids; those of a chunk that is solved anew are not known.
+    move with their ids.
 SentencePiece BPE
     raw where the normaliser only escapes spaces; else normalised with alignment.
 
@@ -36,11 +36,11 @@ from numba_nlp.kernels.segment.sentencepiece_unigram import (
     _add_up,
     _begins_with_space,
     _mark_of,
-    encode_unseen,
     find_path,
 )
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import ID_GROWTH, MODEL, SPACE, UNIGRAM
-from numba_nlp.kernels.segment.spanned_rows import spanned_function
+from numba_nlp.kernels.segment.spanned_rows import spanned_function, to_characters
+from numba_nlp.kernels.segment.spans import UNIT_CHAR
 from numba_nlp.kernels.segment.unigram import write_ids
 from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, LARGEST, RESET, UNKNOWN_ID
 from numba_nlp.kernels.segment.window_words import fill_chunks
@@ -57,9 +57,6 @@ __all__ = [
     "solve_spans_unigram",
     "solve_spans_words",
 ]
-
-
-_NO_KEY = np.uint64(0)
 
 
 @kernel
@@ -131,15 +128,9 @@ def solve_spans_unigram(tables, data, start, n, low, high, scratch, memory, ids)
     Arguments and result as of :func:`solve_spans_words`, with the tables and the scratch of this family. The ids of a
     chunk with a mark have it before them, as :func:`settle_spans` expects.
     """
-    lacking = -(n * (tables.settings[1] + 3) // 3 + 16)
-    edges = np.int64(ROW_ENDS if _begins_with_space(tables, data, start) else WHOLE_ROW)
-    if memory.from_starts.size < scratch.text.size:
-        return lacking
-    n_text = _normalize(tables, data, start, start + n, edges, scratch.text, memory.from_starts, memory.from_ends)
-    if n_text < 0:
-        return lacking
-    if n_text == 0:
-        return np.int64(0)
+    n_text = _align_chunk(tables, data, start, n, scratch, memory)
+    if n_text <= 0:
+        return n_text
     as_bytes = tables.numbers[BYTE_FALLBACK] != 0
     at, n_steps, n_characters = find_path(tables, n_text, np.float32(0), scratch)
     if (n_text if as_bytes else n_characters) + 1 > n * tables.options[ID_GROWTH]:
@@ -166,6 +157,43 @@ def solve_spans_unigram(tables, data, start, n, low, high, scratch, memory, ids)
         memory.starts[0] = memory.ends[0] = 0
     _put_ranges(first, last, memory)
     return last
+
+
+@inlined
+def _align_chunk(tables, data, start, n, scratch, memory):
+    """Normalise a chunk with alignment: bytes in ``scratch.text``; negative as of :func:`solve_spans_unigram`."""
+    lacking = -(n * (tables.settings[1] + 3) // 3 + 16)
+    edges = np.int64(ROW_ENDS if _begins_with_space(tables, data, start) else WHOLE_ROW)
+    if memory.from_starts.size < scratch.text.size:
+        return lacking
+    n_text = _normalize(tables, data, start, start + n, edges, scratch.text, memory.from_starts, memory.from_ends)
+    return n_text if n_text >= 0 else lacking
+
+
+@kernel
+def _solve_again(tables, data, start, n, gap, unit, running, scratch, memory):
+    """Solve a chunk of Unigram with the running score before it: ids in ``scratch.nodes``, ranges in the memory."""
+    n_text = _align_chunk(tables, data, start, n, scratch, memory)
+    if n_text <= 0:
+        return n_text
+    at, n_steps, _ = find_path(tables, n_text, np.float32(running), scratch)
+    path = scratch.path[at : at + n_steps]
+    n_ids = write_ids(
+        tables, scratch.text, np.int64(0), path, np.int64(0), scratch.nodes, memory.token_ends, np.int64(0)
+    )
+    scratch.running[0] = np.float64(scratch.best[n_text])
+    _put_ranges(np.int64(0), n_ids, memory)
+    if unit == UNIT_CHAR:
+        to_characters(data, start, n_ids, memory.starts)
+        to_characters(data, start, n_ids, memory.ends)
+    # the spaces before, of which the first one counts
+    for i in range(n_ids):
+        if memory.starts[i] != 0:
+            break
+        memory.starts[i] -= gap
+        if memory.ends[i] <= 1:
+            memory.ends[i] -= gap
+    return n_ids
 
 
 @kernel
@@ -211,7 +239,7 @@ def solve_spans_sentencepiece_bpe(tables, data, start, n, low, high, scratch, me
 
 
 @kernel
-def _settle_marked(tables, cache, data, n, scratch, memory, ids, span_starts, span_ends, out):
+def _settle_marked(tables, data, n, unit, scratch, memory, ids, span_starts, span_ends, out):
     """:func:`settle_spans` for a block with marks, or one in which the running score may start again."""
     unknown = np.int32(tables.numbers[UNKNOWN_ID])
     merges = tables.numbers[BYTE_FALLBACK] == 0
@@ -248,16 +276,13 @@ def _settle_marked(tables, cache, data, n, scratch, memory, ids, span_starts, sp
             continue
         # the lists that the path was traced with take the ids: there may be more than before
         scratch.running[0] = np.float64(running)
-        n_ids = encode_unseen(
-            tables, cache, data, start, scratch.ends[i] - start, _NO_KEY, _NO_KEY, np.int64(-1), scratch,
-            scratch.nodes, np.int64(0),
-        )  # fmt: skip
+        n_ids = _solve_again(
+            tables, data, start, scratch.ends[i] - start, memory.gaps[i], unit, running, scratch, memory
+        )
         if n_ids < 0:
             return n_ids
         if n_ids > 0:
             running = np.float32(scratch.running[0])
-        memory.unknown[0] += 1
-        memory.unknown[memory.unknown[0]] = i
         first = last
         lacking = write + n_ids - first
         if lacking > 0:
@@ -270,6 +295,8 @@ def _settle_marked(tables, cache, data, n, scratch, memory, ids, span_starts, sp
             moved += lacking
         for k in range(n_ids):
             ids[write + k] = scratch.nodes[k]
+            span_starts[write + k] = memory.bases[i] + memory.starts[k]
+            span_ends[write + k] = memory.bases[i] + memory.ends[k]
         write += n_ids
     emitted[n] = write
     scratch.known[0] = write
@@ -279,15 +306,16 @@ def _settle_marked(tables, cache, data, n, scratch, memory, ids, span_starts, sp
 
 
 @inlined
-def settle_spans(tables, cache, data, n, opened, scratch, memory, ids, span_starts, span_ends, out):
+def settle_spans(tables, cache, data, n, opened, unit, scratch, memory, ids, span_starts, span_ends, out):
     """Make ids and spans of a block right for the running scores of its rows.
 
     Parameters
     ----------
     tables, cache, data, n, opened, scratch, ids, out
         As of :func:`numba_nlp.kernels.segment.sentencepiece_unigram.settle`.
+    unit : int64
+        ``UNIT_BYTE`` or ``UNIT_CHAR`` of :mod:`numba_nlp.kernels.segment.spans`.
     memory : SpanMemory
-        ``unknown`` takes the chunks that were solved anew.
     span_starts, span_ends : int64[k], int64[k]
         Spans of the ids; they move with them.
 
@@ -307,7 +335,7 @@ def settle_spans(tables, cache, data, n, opened, scratch, memory, ids, span_star
     if opened != 0:
         reached += scratch.running[1]
     if unlikely(held >= MARK or reached + MOST_HIDDEN + 1.0 > _SHRINK * np.float64(tables.scores[RESET])):
-        return _settle_marked(tables, cache, data, n, scratch, memory, ids, span_starts, span_ends, out)
+        return _settle_marked(tables, data, n, unit, scratch, memory, ids, span_starts, span_ends, out)
     if opened >= 0:
         known = scratch.emitted[opened]
         scratch.known[0] = known

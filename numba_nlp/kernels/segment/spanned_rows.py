@@ -9,7 +9,7 @@ in their chunk.
 What is kept of a chunk of up to 15 bytes is one element a token: the id in bits 0-22, where the token begins in bits
 23-26, where it ends in bits 27-30. Of a longer chunk it is two: the id, and ``start << 16 | end``. The ids of a chunk
 may begin with a number from ``MARK`` on, which is no id (:mod:`numba_nlp.kernels.segment.sentencepiece_unigram`); such
-an element has bit 31 set, and the others of the number.
+an element has bit 31 set, and the other bits of the number; its range is empty.
 
 Some spans of a segment may have to be found by other means: the segment is noted then (``left``), and its ids are right
 all the same.
@@ -254,6 +254,8 @@ def _put_short(cache, home, base, ids, span_starts, span_ends, out):
         _put_four(third, peek(cache.entries, at + 3), count, base, ids, span_starts, span_ends, out)
         if unlikely(third & _MARKED != _ZERO):
             poke(ids, out, np.int32(np.int64(third & _LIMIT) | MARK))
+            poke(span_starts, out, base)
+            poke(span_ends, out, base)
     else:
         place = np.int64(third)
         for k in range(count):
@@ -263,6 +265,8 @@ def _put_short(cache, home, base, ids, span_starts, span_ends, out):
             poke(span_ends, out + k, base + (element >> END_SHIFT & PLACE_BITS))
         if peek(cache.arena_ids, place) < 0:
             poke(ids, out, np.int32(np.int64(peek(cache.arena_ids, place)) & (MARK - 1) | MARK))
+            poke(span_starts, out, base)
+            poke(span_ends, out, base)
     return count
 
 
@@ -396,7 +400,7 @@ def _take_gaps_in(n, scratch, memory, span_starts, span_ends):
 
 
 @inlined
-def settle(tables, cache, data, n, opened, scratch, memory, ids, span_starts, span_ends, out):
+def settle(tables, cache, data, n, opened, unit, scratch, memory, ids, span_starts, span_ends, out):
     """Change ids and spans of a block by what depends on more than one chunk: the default, of families without such."""
     return out
 
@@ -510,7 +514,7 @@ def encode_spanned_rows(
             any_gap = False
         if out >= 0 and n > 0:
             opened = offsets[row] if row > pending else np.int64(-1)
-            out = settle(tables, cache, data, n, opened, scratch, memory, ids, span_starts, span_ends, out)
+            out = settle(tables, cache, data, n, opened, unit, scratch, memory, ids, span_starts, span_ends, out)
         if out < 0:
             scratch.progress[0] = pending
             scratch.progress[1] = pending_out
