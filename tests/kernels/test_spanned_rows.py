@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,7 +129,7 @@ def encode(tables, cache, rows, segments, unit, capacity=4096):
     assert (ids[:end] >= 0).all()
     tokens = list(zip(*(array[:end].tolist() for array in (ids, starts, ends)), strict=True))
     bounds = [0, *np.cumsum([len(row) for row in segments]).tolist()]
-    return [tokens[offsets[a] : offsets[b]] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [tokens[offsets[a] : offsets[b]] for a, b in pairwise(bounds)]
 
 
 @given(st.sampled_from(TABLES), st.lists(parts, min_size=1, max_size=4), st.booleans(), st.sampled_from((8, 4096)))
