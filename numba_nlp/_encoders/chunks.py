@@ -280,8 +280,8 @@ def _encode_chunk(result: _Result, worker: Worker, chunk: Chunk, fill_spans: Cal
             rows = slice(encoded.first + 1, encoded.last + 1)
             if fill_spans is not None:
                 ends_of_rows = np.concatenate(([0], result.offsets[rows]))
-                spans = (array[start : start + encoded.n_ids] for array in result.arrays[1:])
-                fill_spans(encoded.first, encoded.last, there, ends_of_rows, *spans)
+                views = (array[start : start + encoded.n_ids] for array in result.arrays[1:])
+                fill_spans(encoded.first, encoded.last, there, ends_of_rows, *views)
             result.offsets[rows] += start
     finally:
         result.finished()
