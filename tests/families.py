@@ -110,6 +110,8 @@ FAMILIES: dict[str, Callable[[], Pair]] = {
     "character_bpe": character_bpe,
     "staged_unigram": lambda: staged("unigram"),
     "staged_bpe": lambda: staged("bpe bytes fused"),
+    "staged_wordpiece": lambda: staged("wordpiece"),
+    "staged_marked_bpe": lambda: staged("marked fused"),
 }
 any_family = pytest.mark.parametrize("name", FAMILIES)
 

@@ -122,15 +122,11 @@ def test_refusals(tmp_path: Path) -> None:
         with pytest.raises(kind, match=message):
             vocab_tools.compile(write(tmp_path, settings))
 
-    refused("pre_tokenizer", pre_tokenizer={"type": "WhitespaceSplit"})
-    refused("normalizer", normalizer={"type": "NFC"})
-    refused("decoder", decoder=None)
-    refused("suffix", decoder={"type": "BPEDecoder", "suffix": "@"})
+    refused("pre_tokenizer", pre_tokenizer={"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True})
+    refused("normalizer", normalizer={"type": "Novel"})
+    refused("decoder", decoder={"type": "CTC"})
     refused("unk_token", options={"unk_token": None})
     refused("unk_token", SourceFormatError, options={"unk_token": "?"})
     refused("byte_fallback", options={"byte_fallback": True})
-    refused("ignore_merges", options={"ignore_merges": True})
     refused("dropout", options={"dropout": 0.5})
     refused("prefix", options={"continuing_subword_prefix": "é"})
-    token = gpt_settings(model_of(["<unk>"], []))["added_tokens"][0] | {"normalized": True}
-    refused("added_tokens", added_tokens=[token])

@@ -54,7 +54,6 @@ def test_descriptions_and_compiled_files(name: str, tmp_path: Path) -> None:
         ("unigram", {"model__vocab": [["a", -1.0], ["a", -2.0]], "added_tokens": []}, r"vocab\[1\] = .*listed twice"),
         ("unigram", {"model__vocab": [["", -1.0]], "added_tokens": []}, r"vocab\[0\] = .*without text"),
         ("unigram", {"model__novel": 1}, r"model\.novel = 1: this field is not known"),
-        ("unigram", {"pre_tokenizer": {"type": "BertPreTokenizer"}}, "BertPreTokenizer"),
         (
             "unigram",
             {
@@ -80,7 +79,6 @@ def test_descriptions_and_compiled_files(name: str, tmp_path: Path) -> None:
             "regular expression 'a\\+' is not supported",
         ),
         ("bpe", {"model__dropout": 0.1}, r"model\.dropout = 0\.1: merges dropped at random"),
-        ("bpe", {"model__end_of_word_suffix": "</w>"}, r"with pieces marked by a prefix or suffix"),
         ("bpe", {"model__byte_fallback": True}, "lacks '<0x00>'"),
     ],
 )
