@@ -105,8 +105,10 @@ class StagedEncoder(CachedEncoder):
 
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8], tables: Any, pattern: str) -> None:
         metadata = vocabulary.metadata
-        self._normalizer = Normalizer(vocabulary.arrays, metadata["normalizer_regexes"])
         self._cutter = Cutter(vocabulary.arrays, metadata["cut_regexes"])
+        self._normalizer = Normalizer(
+            vocabulary.arrays, metadata["normalizer_regexes"], notes_first=self._cutter.needs_alignment
+        )
         self._metadata = metadata
         super().__init__(tables, pattern, special_first)
         self._words: StagedWordEncoder | None = None
@@ -213,7 +215,11 @@ class StagedEncoder(CachedEncoder):
                 segments, rows = segments.second.cut(segments, rows)
             # where segments begin in their rows: only one at the start is the first
             of_segment = np.repeat(row_starts, np.diff(segments.first_of_row))
-            pieces = self._cutter.cut(rows, read_only(segments.starts - of_segment))
+            bases = segments.starts - of_segment
+            if rows.first_places is not None:
+                # counted from there, the character that is taken for the first one begins at 0, and none where none is
+                bases = np.where(bases == 0, -rows.first_places, bases)
+            pieces = self._cutter.cut(rows, read_only(bases))
         except UnsupportedFeatureError as error:
             reason = error if error.__cause__ is None else error.__cause__
             raise UnsupportedFeatureError(f"in a row from {first_row} to {last_row - 1}: {reason}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -183,24 +184,30 @@ def test_the_vocabulary_is_the_same_each_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "scheme", "is_refused"),
+    ("before", "problem"),
     [
-        ({b"\x01": b"", b"a": b"b"}, "first", True),
-        ({b"\x01": b"", b"a": b"b"}, "always", False),
-        ({b"a": b"b"}, "first", False),
+        ([], None),
+        ([{"type": "Prepend", "prepend": "a\x01"}], None),
+        ([{"type": "Prepend", "prepend": "\x01a"}], "leaves out the first of several characters"),
+        (
+            [{"type": "Replace", "pattern": {"Regex": "[bc]"}, "content": "\x01a"}],
+            "leaves out what a Replace",
+        ),
+        ([{"type": "NFKD"}], "leaves out the first of several characters"),
+        (["itself"], "stands twice"),
     ],
 )
-def test_first_behind_a_charsmap_that_deletes(
-    tmp_path: Path, rules: dict[bytes, bytes], scheme: str, is_refused: bool
-) -> None:
+def test_first_behind_a_charsmap_that_deletes(tmp_path: Path, before: list[Any], problem: str | None) -> None:
     """What tokenizers puts before the text then depends on places that it shifts."""
-    charsmap = base64.b64encode(encode_charsmap(rules)).decode()
+    rules = {b"\x01": b"", b"a": b"b", b"f": b"" if before == [{"type": "NFKD"}] else b"f"}
+    charsmap = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(encode_charsmap(rules)).decode()}
+    stages = [*(charsmap if stage == "itself" else stage for stage in before), charsmap]
     changes = {
-        "normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap},
-        "pre_tokenizer": {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": scheme, "split": True},
+        "normalizer": {"type": "Sequence", "normalizers": stages},
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": True},
     }
-    if is_refused:
-        with pytest.raises(UnsupportedFeatureError, match='prepend_scheme "first" behind a charsmap that deletes'):
-            load_changed(tmp_path, "unigram", **changes)
-    else:
+    if problem is None:
+        load_changed(tmp_path, "unigram", **changes)
+        return
+    with pytest.raises(UnsupportedFeatureError, match=f'prepend_scheme "first".*Precompiled {problem}'):
         load_changed(tmp_path, "unigram", **changes)

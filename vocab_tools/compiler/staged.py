@@ -17,6 +17,7 @@ from vocab_tools.compiler.character_bpe import symbol_arrays
 from vocab_tools.compiler.classes import class_tables
 from vocab_tools.compiler.decoders import compile_decoders
 from vocab_tools.compiler.double_array import build_double_array
+from vocab_tools.compiler.first_places import check_first_places
 from vocab_tools.compiler.flat_arrays import flatten, special_arrays
 from vocab_tools.compiler.normalization import normalization_tables
 from vocab_tools.compiler.normalized_tokens import keeps_kind, normalized_tokens
@@ -58,6 +59,7 @@ def build_arrays(description: StagedDescription) -> tuple[dict[str, NDArray[Any]
         A stage or an option that cannot be reproduced exactly.
     """
     normalizing = compile_normalizers(description.normalizers)
+    check_first_places(description.normalizers, description.pre_tokenizers, description.added_tokens)
     texts, kinds = list(description.pieces), description.kinds.copy()
     for token, form in normalized_tokens(normalizing, description.added_tokens).items():
         if form != token.content and token.content in description.vocab:

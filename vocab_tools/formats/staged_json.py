@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp.errors import SourceFormatError
-from vocab_tools.formats.charsmap import Charsmap
 from vocab_tools.formats.description import (
     KIND_ABSENT,
     KIND_BYTE,
@@ -25,9 +24,9 @@ from vocab_tools.formats.marked_bpe import is_marked_bpe, read_marked_options
 from vocab_tools.formats.model_inputs import InputSettings, settings_of_file
 from vocab_tools.formats.piece_table import Place, check_gaps, check_ids, quote
 from vocab_tools.formats.stages.decoders import Decoder, read_decoders
-from vocab_tools.formats.stages.normalizers import Normalizer, Precompiled, read_normalizers
+from vocab_tools.formats.stages.normalizers import Normalizer, read_normalizers
 from vocab_tools.formats.stages.post_processors import read_post_processors
-from vocab_tools.formats.stages.pre_tokenizers import ByteLevel, Metaspace, PreTokenizer, read_pre_tokenizers
+from vocab_tools.formats.stages.pre_tokenizers import ByteLevel, PreTokenizer, read_pre_tokenizers
 from vocab_tools.formats.stages.stage import Stage
 from vocab_tools.formats.wordpiece_model import is_wordpiece, read_options
 
@@ -238,13 +237,6 @@ def read(
         stage("pre_tokenizer").refuse(
             "bytes spelled in GPT-2's alphabet are supported with byte-level BPE only, not before this model"
         )
-    if any(isinstance(cutter, Metaspace) and cutter.scheme == "first" for cutter in cutters) and any(
-        isinstance(step, Precompiled) and _deletes(step) for step in normalizers
-    ):
-        stage("pre_tokenizer").refuse(
-            'prepend_scheme "first" behind a charsmap that deletes characters asks for the places that tokenizers '
-            "gives to what follows them, and those are not reproduced"
-        )
     return StagedDescription(
         name=name,
         source_format="tokenizer.json",
@@ -262,12 +254,6 @@ def read(
         template_single=inputs.template_single,
         inputs=inputs,
     )
-
-
-def _deletes(step: Precompiled) -> bool:
-    """Whether some rule of the charsmap leaves nothing."""
-    charsmap = Charsmap(np.frombuffer(step.units, "<u4"), np.frombuffer(step.text, np.uint8))
-    return any(not replacement for replacement in charsmap.rules().values())
 
 
 def _check_text(pieces: Sequence[str], place: Place) -> None:
