@@ -103,7 +103,10 @@ def describe(folder: Folder, given: Mapping[str, Any], *, name: str | None = Non
     assert found is not None, "a tokenizer.json always has templates"
     pad = document.named.get("pad_token")
     pad_id = None if pad is None else document.token_id(str(pad))
-    changes: dict[str, Any] = {"inputs": input_settings(source, options, found.single, found.pair, pad_id)}
+    changes: dict[str, Any] = {
+        "inputs": input_settings(source, options, found.single, found.pair, pad_id),
+        **({} if family is None else family.changes),
+    }
     if setting_flag(source, options, "split_special_tokens"):
         if not all(token.special for token in described.added_tokens):
             raise UnsupportedFeatureError(
