@@ -65,7 +65,7 @@ def describe_m2m100(folder: Folder, settings: Settings, options: dict[str, Any])
     place = str(folder.path)
     check_sampling(place, options["sp_model_kwargs"])
     set_name, made_up = options["language_codes"], options["num_madeup_words"]
-    if set_name not in LANGUAGES:
+    if not isinstance(set_name, str) or set_name not in LANGUAGES:
         raise SourceFormatError(f"{place}: language_codes must be 'm2m100' or 'wmt21', got {set_name!r:.80}")
     if type(made_up) is not int or not 0 <= made_up < 1 << 20:
         raise SourceFormatError(f"{place}: num_madeup_words must be a small number, got {made_up!r:.80}")
