@@ -187,7 +187,7 @@ class Tokenizer:
             if ids is not None:
                 return ids  # type: ignore[no-any-return]
             # what is learnt has to hold for every policy
-            stages = single[2] if special is None else None
+            stages = single[2] if special is None or special == self._policy else None
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}; encode_batch takes many texts")
         rows = TextRows.from_strings((text,), errors=errors)
@@ -204,9 +204,9 @@ class Tokenizer:
     def _watches(self, special: Special) -> bool:
         """Whether a named policy gives what the fast call gives: it leaves out texts that may hold special tokens.
 
-        With the policy ``"plain"`` of the vocabulary it looks for none.
+        With the policy ``"plain"`` of the vocabulary it looks for none, and gives what this policy gives only.
         """
-        return isinstance(special, str) and special in POLICIES and self._policy != "plain"
+        return isinstance(special, str) and special in POLICIES and (self._policy != "plain" or special == "plain")
 
     def _prepare_single(self) -> Any:
         """What encodes single texts; made on first use, since making it may compile."""

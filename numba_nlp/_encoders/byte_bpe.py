@@ -13,12 +13,11 @@ from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.normalized import NormalizedText, normalize_segments, second_search
 from numba_nlp._encoders.regex_cut import cut_segments
-from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen
+from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen, refuse_alignment
 from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import byte_bpe
 from numba_nlp._stages.normalizer import Normalizer
-from numba_nlp.errors import STATUS_UNKNOWN_ID
 from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch, new_scratch
 from numba_nlp.kernels.segment.normalized_spans import fill_normalized_spans
@@ -181,7 +180,7 @@ class ByteBpeEncoder(CachedEncoder):
             source.ends, source.fixed, first_of_row, ids, offsets, words,
         )  # fmt: skip
         if status < 0:
-            raise RuntimeError("word ids: ids that do not tile the text; please report this with the text")
+            refuse_alignment("word ids")
         return words
 
     def _source(
@@ -276,8 +275,7 @@ class ByteBpeEncoder(CachedEncoder):
 
 def _check_spans(status: int, row: int) -> None:
     if status < 0:
-        problem = "an unknown id" if status == STATUS_UNKNOWN_ID else "ids that do not tile the text"
-        raise RuntimeError(f"spans of row {row}: {problem}; please report this with the text")
+        refuse_alignment(f"spans of row {row}")
 
 
 def _merges_are_ordered(vocabulary: Vocabulary) -> bool:

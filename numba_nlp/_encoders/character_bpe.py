@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.normalized import NormalizedText, normalize_segments, second_search
-from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
+from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, refuse_alignment
 from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import character_bpe
@@ -205,7 +205,4 @@ class CharacterBpeEncoder(CachedEncoder):
                 break
             capacity = max(int(where[1]), 2 * capacity)
         if status < 0:
-            raise RuntimeError(
-                f"spans of row {first_row + where[0]}: the text does not give these ids; was it changed meanwhile? "
-                "Else please report this with the text"
-            )
+            refuse_alignment(f"spans of row {first_row + where[0]}")

@@ -7,15 +7,17 @@ tokens a row is one segment. Policies, input types and errors are the business o
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp.errors import AlignmentError
+
 if TYPE_CHECKING:
     from numba_nlp._second_search import SecondSearch
 
-__all__ = ["NO_IDS", "NO_PLACES", "Encoded", "Segments", "frozen", "resolve_threads"]
+__all__ = ["NO_IDS", "NO_PLACES", "Encoded", "Segments", "frozen", "refuse_alignment", "resolve_threads"]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -55,6 +57,24 @@ class Encoded(NamedTuple):
     offsets: NDArray[np.int64]
     starts: NDArray[np.int64] | None
     ends: NDArray[np.int64] | None
+
+
+def refuse_alignment(what: str) -> NoReturn:
+    """Say that the ids of a text are not those that its words or its normalised form have.
+
+    Parameters
+    ----------
+    what : str
+        What was to be found, such as ``"spans of row 3"``.
+
+    Raises
+    ------
+    AlignmentError
+    """
+    raise AlignmentError(
+        f"{what}: the text does not give these ids. Was it changed meanwhile, or is the vocabulary a damaged one that "
+        "was loaded with verify=False? Else please report this with the text"
+    )
 
 
 def resolve_threads(num_threads: int | None) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.renumbering import Renumbering
-from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
+from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, refuse_alignment
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.vocabulary import Vocabulary
 
@@ -136,7 +136,4 @@ class SentencePieceRowEncoder(CachedEncoder):
             if status != STATUS_OUTPUT_FULL:
                 break
         if status < 0:
-            raise RuntimeError(
-                f"spans of row {first_row + where[0]}: the text does not give these ids; was it changed meanwhile? "
-                "Else please report this with the text"
-            )
+            refuse_alignment(f"spans of row {first_row + where[0]}")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder, Context, SingleCall
 from numba_nlp._encoders.chunks import Chunk, encode_in_chunks
-from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
+from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, refuse_alignment
 from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError
 from numba_nlp._encoders.staged_words import StagedWordEncoder
@@ -271,10 +271,7 @@ class StagedEncoder(CachedEncoder):
                 break
             capacity = max(-status, 2 * capacity)
         if status < 0:
-            raise RuntimeError(
-                f"spans of row {first_row + int(where[0])}: ids that do not tile the text; please report this with "
-                "the text"
-            )
+            refuse_alignment(f"spans of row {first_row + int(where[0])}")
 
 
 class StagedUnigramEncoder(StagedEncoder):

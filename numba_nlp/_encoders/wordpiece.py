@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
-from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments
+from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, refuse_alignment
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import wordpiece
 from numba_nlp.errors import STATUS_OUTPUT_FULL
@@ -128,10 +128,7 @@ class WordPieceEncoder(CachedEncoder):
                 break
             capacity = max(int(where[1]), 2 * capacity)
         if status < 0:
-            raise RuntimeError(
-                f"spans of row {first_row + where[0]}: the text does not give these ids; was it changed meanwhile? "
-                "Else please report this with the text"
-            )
+            refuse_alignment(f"spans of row {first_row + where[0]}")
 
 
 _ONE_TEXT_A_ROW = Segments(NO_PLACES, NO_PLACES, NO_IDS, NO_PLACES)

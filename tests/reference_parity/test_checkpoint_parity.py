@@ -25,6 +25,8 @@ PARTS = ("model", "normalizer", "pre_tokenizer", "decoder", "post_processor", "a
 _MASK = {"content": "<mask>", "lstrip": True, "rstrip": False, "normalized": True, "single_word": False}
 _GPT2 = merged_files(byte_level("<|endoftext|>"))
 _ROBERTA = merged_files(byte_level("<s>", "<pad>", "</s>", "<unk>", "<mask>"))
+_GPT = merged_files(end_of_word("<unk>"))
+_CLIP = merged_files(end_of_word("<|startoftext|>", "<|endoftext|>"))
 _ADDED = {
     "0": {"content": "<|endoftext|>", "special": True, "normalized": False},
     "263": {"content": "<extra>", "special": False, "normalized": False, "rstrip": True},
@@ -105,17 +107,43 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         },
         {},
     ),
-}
-#: Read by no reader yet, or in another way: the tokenizer.json alone is compared.
-DOCUMENTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "openai-gpt": ({**merged_files(end_of_word("<unk>")), "config.json": {"model_type": "openai-gpt"}}, {}),
-    "clip": (
+    "openai-gpt": ({**_GPT, "config.json": {"model_type": "openai-gpt"}}, {}),
+    "openai-gpt with tokens": (
         {
-            **merged_files(end_of_word("<|startoftext|>", "<|endoftext|>")),
-            "config.json": {"model_type": "clip"},
+            **_GPT,
+            _CONFIG: {"tokenizer_class": "OpenAIGPTTokenizerFast", "pad_token": "<pad>", "model_max_length": 512},
+            "special_tokens_map.json": {"unk_token": "<unk>", "mask_token": {**_MASK, "normalized": False}},
+            "added_tokens.json": {"<one>": 600},
         },
-        {"pad_token": "!"},
+        {"add_bos_token": True, "bos_token": "<s>", "eos_token": "</s>", "extra_special_tokens": ["<one>"]},
     ),
+    "clip": ({**_CLIP, "config.json": {"model_type": "clip"}}, {"pad_token": "!"}),
+    "clip with tokens": (
+        {
+            **_CLIP,
+            _CONFIG: {
+                "tokenizer_class": "CLIPTokenizer",
+                "added_tokens_decoder": {
+                    "516": {"content": "<|startoftext|>", "special": True, "normalized": True},
+                    "517": {"content": "<|endoftext|>", "special": True, "normalized": False},
+                    "518": {"content": "<extra>", "special": False, "normalized": True},
+                    "519": {"content": " thing ", "special": False, "normalized": False, "rstrip": True},
+                },
+                "clean_up_tokenization_spaces": True,
+                "do_lower_case": True,
+                "errors": "replace",
+                "model_max_length": 77,
+            },
+        },
+        {"padding_side": "left", "truncation_side": "left"},
+    ),
+    "clip with special tokens as text": (
+        {**_CLIP, _CONFIG: {"tokenizer_class": "CLIPTokenizer", "split_special_tokens": True}},
+        {"pad_token": "<|startoftext|>", "unk_token": "!"},
+    ),
+}
+#: Refused by the reader: the tokenizer.json alone is compared.
+DOCUMENTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "bert with words added": (
         {**bert_files(), "config.json": {"model_type": "bert"}, "added_tokens.json": {"quickly": 30, "foxes": 31}},
         {},
@@ -134,7 +162,10 @@ def compare_documents(folder: Path, options: dict[str, Any]) -> None:
         assert ours[part] == theirs[part], part
 
 
-def compare_tokenizers(folder: Path, options: dict[str, Any], texts: tuple[str, ...] = TEXTS) -> None:
+def compare_tokenizers(
+    folder: Path, options: dict[str, Any], texts: tuple[str, ...] = TEXTS
+) -> tuple[nlp.Tokenizer, Any]:
+    """Compare all but spans; gives ours and theirs."""
     theirs, ours = reference(folder, options), nlp.load_tokenizer(folder, **options)
     for text in texts:
         ids = theirs(text)["input_ids"]
@@ -153,6 +184,7 @@ def compare_tokenizers(folder: Path, options: dict[str, Any], texts: tuple[str, 
         given = ours(list(texts), ["fox"] * len(texts), padding=True)
         for name, values in expected.items():
             assert_array_equal(given[name], values, name)
+    return ours, theirs
 
 
 @pytest.mark.parametrize("case", [*CASES, *DOCUMENTS])
