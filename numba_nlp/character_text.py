@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from numba_nlp._decoders.ids import read_only
 from numba_nlp._encoders.character_bpe import CharacterBpeEncoder
-from numba_nlp._encoders.normalized import second_search
 from numba_nlp._encoders.rows import frozen
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment.character_bpe_memory import new_scratch
@@ -221,9 +220,7 @@ def encode_with_dropout(
     state = _state(probability, seed)
     rows = TextRows.from_any(texts)
     segments = tokenizer._segments(rows, add_special_tokens, special)
-    text = encoder.normalized(rows.data, rows.starts, rows.ends, segments, False, 1)
-    if text is not None and segments is not None and segments.second is not None:
-        segments, text = second_search(segments.second, segments, text)
+    segments, text = encoder.prepared(rows.data, rows.starts, rows.ends, segments, False, 1)
     data, starts, ends = rows.data, rows.starts, rows.ends
     if segments is None:
         fixed, first_of_row = frozen(np.full(starts.size, -1, np.int32)), frozen(np.arange(starts.size + 1))

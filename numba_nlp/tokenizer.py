@@ -353,7 +353,7 @@ class Tokenizer:
         Raises
         ------
         UnsupportedFeatureError
-            The family does not know its words.
+            There are none (:func:`numba_nlp.inputs.model_inputs` says where).
         """
         segments = self._segments(rows, False, special)
         ids, offsets = encoded.values.view(), encoded.offsets.view()

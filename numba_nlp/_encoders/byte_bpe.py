@@ -61,7 +61,7 @@ class ByteBpeEncoder(CachedEncoder):
 
     #: The lists of the merge kernels hold three 32-bit entries a byte.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
-    knows_words: ClassVar[bool] = True
+    knows_words = True
 
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
         metadata = vocabulary.metadata

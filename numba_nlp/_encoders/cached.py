@@ -86,7 +86,7 @@ class CachedEncoder(ABC):
     #: Most ids that a byte of text can make.
     ids_per_byte: int = 1
     #: Whether :meth:`word_numbers` is there.
-    knows_words: ClassVar[bool] = False
+    knows_words: bool = False
     #: Table that makes ids of what the kernels give, and what of it leaves a single text to the plain way (or -1).
     id_table: NDArray[np.int32] | None = None
     left_alone: int = -1
@@ -188,7 +188,7 @@ class CachedEncoder(ABC):
         data, starts, ends, segments
             As of :meth:`encode`.
         ids, offsets : int32[m], int64[rows + 1]
-            What :meth:`encode` gave.
+            What :meth:`encode` gave; read-only.
 
         Returns
         -------

@@ -26,6 +26,7 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import (
     new_row_scratch,
 )
 from numba_nlp.kernels.segment.sentencepiece_bpe_spans import fill_aligned_spans_bpe
+from numba_nlp.kernels.segment.sentencepiece_numbers import number_words_sentencepiece_bpe
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["SentencePieceBpeEncoder"]
@@ -80,6 +81,14 @@ class SentencePieceBpeEncoder(SentencePieceRowEncoder):
     @property
     def fill_aligned_spans(self) -> Any:
         return fill_aligned_spans_bpe
+
+    @property
+    def number_words(self) -> Any:
+        return number_words_sentencepiece_bpe
+
+    @property
+    def splits_words(self) -> bool:
+        return False
 
     @property
     def name_unknown(self) -> Any:

@@ -37,6 +37,7 @@ from numba_nlp.kernels.segment.staged_memory import (
 from numba_nlp.kernels.segment.staged_models import ENCODE_BPE_ROWS, ENCODE_UNIGRAM_ROWS
 from numba_nlp.kernels.segment.staged_spans import fill_staged_bpe_spans, fill_staged_unigram_spans
 from numba_nlp.kernels.segment.unigram_memory import new_tables
+from numba_nlp.kernels.tables.word_cache import SPARE_IDS
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["StagedBpeEncoder", "StagedUnigramEncoder"]
@@ -91,6 +92,10 @@ class _BlockSource(ArraySource):
         return chunk._replace(most_ids=most_ids, encode=encode)
 
 
+#: Bytes of text in a block of rows whose words are counted.
+_WORD_BLOCK = 1 << 19
+
+
 class StagedEncoder(CachedEncoder):
     """Encodes with a vocabulary of algorithm ``staged_unigram`` or ``staged_bpe``.
 
@@ -102,6 +107,8 @@ class StagedEncoder(CachedEncoder):
     pattern : str
         How the family cuts pieces further.
     """
+
+    knows_words = True
 
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8], tables: Any, pattern: str) -> None:
         metadata = vocabulary.metadata
@@ -184,6 +191,42 @@ class StagedEncoder(CachedEncoder):
         )
         self._remember(encoded, source.n_bytes)
         return encoded
+
+    def word_numbers(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+    ) -> NDArray[np.int32]:
+        if self._cutter.needs_alignment:
+            checked_sizes(starts, ends)
+        done = np.cumsum(ends - starts)
+        words = np.empty(ids.size, np.int32)
+        first = 0
+        while first < starts.size:
+            before = int(done[first - 1]) if first else 0
+            last = max(int(np.searchsorted(done, before + _WORD_BLOCK, side="right")), first + 1)
+            block = self._block(data, starts, ends, segments, first, last, False)
+            most = int((block.ends - block.starts).sum()) + block.starts.size
+            found = np.empty(most + SPARE_IDS, np.int32)
+            places = np.zeros(block.starts.size + 1, np.int64)
+            worker = self._new_worker()
+            given = block.fixed if (block.fixed >= 0).any() else NO_IDS
+            n = self._encode_chunk(worker.context, block.source.text, block.starts, block.ends, given, found, places)
+            worker.close()
+            own = slice(int(offsets[first]), int(offsets[last]))
+            if not np.array_equal(found[:n], ids[own]):
+                raise RuntimeError(
+                    f"word ids of rows {first} to {last - 1}: the text does not give these ids; was it changed "
+                    "meanwhile? Else please report this with the text"
+                )
+            in_row = np.arange(block.starts.size) - np.repeat(block.first_of_row[:-1], np.diff(block.first_of_row))
+            words[own] = np.repeat(in_row, np.diff(places))
+            first = last
+        return words
 
     def _block(
         self,
