@@ -143,6 +143,11 @@ def compare_tokenizers(folder: Path, options: dict[str, Any], texts: tuple[str, 
             decoded = ours.decode(ids, skip_special_tokens=skip)
             assert decoded == theirs.decode(ids, skip_special_tokens=skip), text
             assert ours.decode_batch([ids, ids], skip_special_tokens=skip) == [decoded] * 2
+        expected = [-1 if word is None else word for word in theirs(text).word_ids()]
+        assert ours(text, return_word_ids=True).word_ids.tolist() == expected, text
+        pair = theirs(text, "the b", return_token_type_ids=True)
+        given = ours(text, "the b", return_token_type_ids=True)
+        assert {name: values.tolist() for name, values in given.items()} == dict(pair), text
     settings = ours.input_settings
     assert settings.pad_id == theirs.pad_token_id
     assert (settings.padding_side, settings.truncation_side) == (theirs.padding_side, theirs.truncation_side)
