@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp._encoders.dropout import drop_until_done
 from numba_nlp._encoders.normalized import NormalizedText, normalize_segments, second_search
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, whole_segments
 from numba_nlp._encoders.single import SingleStages
@@ -26,6 +27,7 @@ from numba_nlp.kernels.segment.character_bpe_memory import (
     new_scratch,
 )
 from numba_nlp.kernels.segment.character_numbers import number_words_character
+from numba_nlp.kernels.segment.character_rows import drop_rows
 from numba_nlp.kernels.segment.character_spans import fill_character_spans
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR, ascii_end
 from numba_nlp.vocabulary import Vocabulary
@@ -173,6 +175,36 @@ class CharacterBpeEncoder(CachedEncoder):
             num_threads,
             None if unit is None else spans_of_rows,
         )
+
+    def _drop_rows(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        probability: float,
+        state: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        segments, text = self.prepared(data, starts, ends, segments, False, 1)
+        parts = whole_segments(starts, ends, segments)
+        source, source_starts, source_ends = data, parts.starts, parts.ends
+        if text is not None:
+            source, source_starts, source_ends = text.data, text.starts, text.ends
+        n_rows = parts.first_of_row.size - 1
+        sizes = np.where(parts.fixed >= 0, 0, source_ends - source_starts)
+        ids = np.empty(2 * int(sizes.sum()) + sizes.size, np.int32)
+        offsets = np.zeros(n_rows + 1, np.int64)
+
+        def drop(first: int, capacity: int) -> int:
+            return int(
+                drop_rows(
+                    self.tables, source, source_starts, source_ends, parts.fixed, parts.first_of_row, first,
+                    probability, state, new_scratch(capacity), ids, offsets,
+                )
+            )  # fmt: skip
+
+        drop_until_done(drop, n_rows, self.kept_capacity, self.capacity_limit)
+        return ids[: offsets[-1]].copy(), offsets
 
     def word_numbers(
         self,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder, Context, SingleCall
 from numba_nlp._encoders.chunks import Chunk, encode_in_chunks
+from numba_nlp._encoders.dropout import drop_until_done
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
 from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError
@@ -26,6 +27,7 @@ from numba_nlp._fastcall.families import staged_bpe, staged_unigram
 from numba_nlp._stages.cutter import Cutter
 from numba_nlp._stages.normalizer import Normalizer, checked_sizes, read_only
 from numba_nlp.errors import STATUS_NOT_TILING, UnsupportedFeatureError
+from numba_nlp.kernels.segment.dropout_rows import drop_pieces
 from numba_nlp.kernels.segment.normalize_text import Aligned
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR
 from numba_nlp.kernels.segment.staged_memory import (
@@ -396,6 +398,33 @@ class StagedBpeEncoder(StagedEncoder):
 
     def _span_kernel(self) -> Any:
         return fill_staged_bpe_spans
+
+    def _drop_rows(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        probability: float,
+        state: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        if self._cutter.needs_alignment:
+            checked_sizes(starts, ends)
+        block = self._block(data, starts, ends, segments, 0, starts.size, False)
+        ids = np.empty(int((block.ends - block.starts).sum()) + block.starts.size, np.int32)
+        offsets = np.zeros(starts.size + 1, np.int64)
+
+        def drop(first: int, capacity: int) -> int:
+            scratch = self.new_scratch(capacity)
+            return int(
+                drop_pieces(
+                    self.tables, block.source.text, block.starts, block.ends, block.fixed, block.first_of_row, first,
+                    probability, state, scratch, np.empty_like(scratch.heap), ids, offsets,
+                )
+            )  # fmt: skip
+
+        drop_until_done(drop, starts.size, self.kept_capacity, self.capacity_limit)
+        return ids[: offsets[-1]].copy(), offsets
 
     def _piece_widths(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
         widths = np.diff(vocabulary["piece_offsets"]).astype(np.int32)

@@ -173,11 +173,11 @@ def test_byte_level(piece, rule, probability):
     heap, dropped = np.zeros(300, np.uint64), np.zeros(300, np.uint64)
     scratch = new_byte_scratch(5, False, 100)
     n = merge_piece_with_dropout(
-        tables, data, 1, len(piece), rule, probability, state_of(3), scratch, heap, dropped, ids, 1
+        tables, none[:0], data, 1, len(piece), rule, probability, state_of(3), scratch, heap, dropped, ids, 1
     )
     expected = twin.join_with_dropout(piece, merges, rule, probability, Stream(3, 0))
     assert (ids[1 : 1 + n] - 1).tolist() == expected
     short = new_byte_scratch(5, False, 1)
     if len(piece) > 1:
-        arguments = (tables, data, 1, len(piece), rule, probability, state_of(3), short, heap, dropped, ids, 1)
+        arguments = (tables, none[:0], data, 1, len(piece), rule, probability, state_of(3), short, heap, dropped, ids, 1)
         assert merge_piece_with_dropout(*arguments) == -len(piece)
