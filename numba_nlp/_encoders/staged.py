@@ -98,6 +98,10 @@ class _BlockSource(ArraySource):
 _WORD_BLOCK = 1 << 19
 
 
+#: A bridge that holds any two characters.
+_ALL_PAIRS = frozen(np.full(1024, ~np.uint64(0)))
+
+
 class StagedEncoder(CachedEncoder):
     """Encodes with a vocabulary of algorithm ``staged_unigram`` or ``staged_bpe``.
 
@@ -411,6 +415,8 @@ class StagedBpeEncoder(StagedEncoder):
         if self._cutter.needs_alignment:
             checked_sizes(starts, ends)
         block = self._block(data, starts, ends, segments, 0, starts.size, False)
+        # a merge anywhere in a piece gives all of its dropped pairs another chance, so pieces are not cut further
+        tables = self.tables._replace(bridge=_ALL_PAIRS)
         ids = np.empty(int((block.ends - block.starts).sum()) + block.starts.size, np.int32)
         offsets = np.zeros(starts.size + 1, np.int64)
 
@@ -418,7 +424,7 @@ class StagedBpeEncoder(StagedEncoder):
             scratch = self.new_scratch(capacity)
             return int(
                 drop_pieces(
-                    self.tables, block.source.text, block.starts, block.ends, block.fixed, block.first_of_row, first,
+                    tables, block.source.text, block.starts, block.ends, block.fixed, block.first_of_row, first,
                     probability, state, scratch, np.empty_like(scratch.heap), ids, offsets,
                 )
             )  # fmt: skip

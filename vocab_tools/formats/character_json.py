@@ -180,7 +180,10 @@ def _read_options(model: Stage, vocab: dict[str, int]) -> int:
     """Check the options of the model; the id of unknown text."""
     model.only(*_MODEL_FIELDS)
     if model.value.get("dropout") not in (None, 0, 0.0):
-        model.below("dropout").refuse("merges dropped at random are not supported", "set it to null")
+        model.below("dropout").refuse(
+            "a vocabulary file does not decide that texts are encoded at random",
+            "set it to null and pass dropout= to Tokenizer.encode or encode_batch",
+        )
     for key in ("byte_fallback", "ignore_merges"):
         if model.option(key, default=False):
             model.below(key).refuse("this is not supported with pieces marked by a prefix or suffix", "set it to false")
