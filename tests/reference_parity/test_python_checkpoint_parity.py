@@ -216,7 +216,7 @@ def test_ctrl(tmp_path: Path, config: dict[str, Any]) -> None:
     ("kind", "make"), [("marian", marian_folder), ("m2m100", m2m100_folder), ("ctrl", ctrl_folder)]
 )
 def test_pairs(tmp_path: Path, kind: str, make: Any) -> None:
-    """Types there count the end token of one text by itself, which a pair does not have, so B's first id has A's type."""
+    """Types there count the end token of one text by itself, which no pair has: B's first id gets A's type."""
     folder = make(tmp_path)
     ours, reference = load(kind, folder), transformers.AutoTokenizer.from_pretrained(folder)
     for first, second in (("to be", "or not"), ("", "the king"), (">>fra<< a", ">>ell<< b")):
