@@ -193,7 +193,7 @@ class Tokenizer:
             An option has a value that it cannot have.
         """
         stages = None
-        if dropout != 0 or seed != 0:
+        if dropout != 0.0 or seed != 0:
             return self._encode_with_dropout(text, add_special_tokens, spans, unit, special, errors, dropout, seed)
         if errors != "strict" or unit != "char":
             _check_options(errors, unit)
@@ -628,7 +628,7 @@ class Tokenizer:
         raise UnknownTokenError(f"the vocabulary has no token {token!r}")
 
     def warmup(self) -> None:
-        """Compile, or load from the cache, every kernel that this tokenizer can call.
+        """Compile, or load from the cache, every kernel that this tokenizer can call without dropout or sampling.
 
         Otherwise each kernel is compiled when it is first needed. Worth a line in the start of a service, and once
         per machine before many processes start (they then load what was compiled).
