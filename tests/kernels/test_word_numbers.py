@@ -113,6 +113,7 @@ def in_rows(texts: Any) -> Any:
 
 
 WORDPIECE = tables_of(toy())
+PIECES = pieces_of(WORDPIECE)
 
 
 def wordpiece_numbers(case: tuple[Any, ...], capacity: int = 4096) -> tuple[int, list[int], list[int]]:
@@ -124,7 +125,7 @@ def wordpiece_numbers(case: tuple[Any, ...], capacity: int = 4096) -> tuple[int,
 
 @given(in_rows(st.lists(st.one_of(st.sampled_from(ALPHABET), st.text("abz019", min_size=1)), max_size=9).map("".join)))
 def test_words_of_wordpiece(rows: list[list[str | int]]) -> None:
-    expected = [wordpiece_twin.number_words_wordpiece(WORDPIECE, pieces_of(WORDPIECE), row) for row in rows]
+    expected = [wordpiece_twin.number_words_wordpiece(WORDPIECE, PIECES, row) for row in rows]
     case = as_rows(rows, expected)
     status, words, _ = wordpiece_numbers(case)
     assert status == case[5].size
@@ -135,7 +136,7 @@ def test_words_of_wordpiece_that_do_not_fit() -> None:
     assert wordpiece_numbers(as_rows([["ab"], ["z " + "ab" * 40]], [[(1, 0)], [(1, 0)]]))[::2] == (
         STATUS_NOT_TILING, [0, 0],
     )  # fmt: skip
-    right = [wordpiece_twin.number_words_wordpiece(WORDPIECE, pieces_of(WORDPIECE), ["ab" * 40])]
+    right = [wordpiece_twin.number_words_wordpiece(WORDPIECE, PIECES, ["ab" * 40])]
     assert wordpiece_numbers(as_rows([["ab" * 40]], right), capacity=4)[::2] == (STATUS_OUTPUT_FULL, [0, 80])
     for row in ([7], [8]):
         wrong = as_rows([row], [[(9, 0)]])
