@@ -17,7 +17,16 @@ from numba_nlp.errors import AlignmentError
 if TYPE_CHECKING:
     from numba_nlp._second_search import SecondSearch
 
-__all__ = ["NO_IDS", "NO_PLACES", "Encoded", "Segments", "frozen", "refuse_alignment", "resolve_threads"]
+__all__ = [
+    "NO_IDS",
+    "NO_PLACES",
+    "Encoded",
+    "Segments",
+    "frozen",
+    "refuse_alignment",
+    "resolve_threads",
+    "whole_segments",
+]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -100,3 +109,11 @@ def resolve_threads(num_threads: int | None) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ValueError(f"`{name}` must be a whole number of at least 1, got {value!r}")
     return int(value)
+
+
+def whole_segments(starts: NDArray[np.int64], ends: NDArray[np.int64], segments: Segments | None) -> Segments:
+    """The segments, read-only; one text a row when rows are not cut."""
+    if segments is None:
+        segments = Segments(starts, ends, np.full(starts.size, -1, np.int32), np.arange(starts.size + 1))
+    starts, ends, fixed, first_of_row = (frozen(array.view()) for array in segments[:4])
+    return Segments(starts, ends, fixed, first_of_row, segments.second)

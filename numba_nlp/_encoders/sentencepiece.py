@@ -17,6 +17,7 @@ from numba_nlp.kernels.segment import normalizer_tables
 from numba_nlp.kernels.segment.aligned_spans import fill_aligned_spans
 from numba_nlp.kernels.segment.normalize_charsmap import WHOLE_ROW, normalize, normalized_room
 from numba_nlp.kernels.segment.renumber import name_unknown
+from numba_nlp.kernels.segment.sentencepiece_numbers import number_words_sentencepiece
 from numba_nlp.kernels.segment.sentencepiece_unigram import encode_rows_spaced, encode_rows_whole
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
     CHARACTERS,
@@ -90,6 +91,14 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
     @property
     def fill_aligned_spans(self) -> Any:
         return fill_aligned_spans
+
+    @property
+    def number_words(self) -> Any:
+        return number_words_sentencepiece
+
+    @property
+    def splits_words(self) -> bool:
+        return True
 
     @property
     def name_unknown(self) -> Any:

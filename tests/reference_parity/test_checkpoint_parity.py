@@ -174,6 +174,11 @@ def compare_tokenizers(
             decoded = ours.decode(ids, skip_special_tokens=skip)
             assert decoded == theirs.decode(ids, skip_special_tokens=skip), text
             assert ours.decode_batch([ids, ids], skip_special_tokens=skip) == [decoded] * 2
+        expected = [-1 if word is None else word for word in theirs(text).word_ids()]
+        assert ours(text, return_word_ids=True).word_ids.tolist() == expected, text
+        pair = theirs(text, "the b", return_token_type_ids=True)
+        given = ours(text, "the b", return_token_type_ids=True)
+        assert {name: values.tolist() for name, values in given.items()} == dict(pair), text
     settings = ours.input_settings
     assert settings.pad_id == theirs.pad_token_id
     assert (settings.padding_side, settings.truncation_side) == (theirs.padding_side, theirs.truncation_side)
@@ -315,3 +320,28 @@ def test_real_vocabularies(tmp_path: Path, sources: dict[str, str], settings: di
     languages = ("eng", "fra", "rus", "jpn", "hin")
     texts = tuple(shared(f"text/udhr/{language}.txt").read_text(encoding="utf-8")[:4000] for language in languages)
     compare_tokenizers(folder, {}, (*TEXTS, *texts))
+
+
+@pytest.mark.parametrize(
+    ("family", "specials", "kind"),
+    [
+        ("clip", ("<|startoftext|>", "<|endoftext|>"), "CLIPTokenizer"),
+        ("openai-gpt", ("<unk>",), "OpenAIGPTTokenizer"),
+    ],
+)
+def test_pairs_of_vocabulary_files_by_themselves(
+    tmp_path: Path, family: str, specials: tuple[str, ...], kind: str
+) -> None:
+    """Without a folder's settings: the template that the class has, as for a checkpoint."""
+    files = merged_files(end_of_word(*specials))
+    folder = write_folder(tmp_path / "folder", {**files, "config.json": {"tokenizer_class": kind}})
+    theirs = reference(folder, {})
+    ours = nlp.load_tokenizer([folder / "vocab.json", folder / "merges.txt"], family=family)
+    firsts, seconds = ["the thing", "", "a the b"], ["b", "the", "thing in the"]
+    padded = {"padding": True} if theirs.pad_token is not None else {}
+    for second in (None, seconds):
+        expected = theirs(firsts, second, return_token_type_ids=True, **padded)
+        found = ours(firsts, second, return_token_type_ids=True, **padded)
+        for name, values in expected.items():
+            rows = found[name]
+            assert (rows.tolist() if padded else rows.to_list()) == values, (name, second)

@@ -45,7 +45,10 @@ def read_marked_options(model: Stage, vocab: Mapping[str, int]) -> MarkedOptions
     """
     model.only(*_MODEL_FIELDS)
     if model.value.get("dropout") not in (None, 0, 0.0):
-        model.below("dropout").refuse("merges dropped at random are not supported", "set it to null")
+        model.below("dropout").refuse(
+            "a vocabulary file does not decide that texts are encoded at random",
+            "set it to null and pass dropout= to Tokenizer.encode or encode_batch",
+        )
     if model.option("byte_fallback", default=False):
         model.below("byte_fallback").refuse(
             "this is not supported with pieces marked by a prefix or suffix: tokenizers writes the mark as bytes too",

@@ -317,7 +317,10 @@ def _unigram_options(model: Stage, vocab: Mapping[str, int]) -> dict[str, Any]:
 def _bpe_options(model: Stage) -> dict[str, Any]:
     model.only(*_BPE_FIELDS)
     if model.value.get("dropout") not in (None, 0, 0.0):
-        model.below("dropout").refuse("merges dropped at random are not supported", "set it to null")
+        model.below("dropout").refuse(
+            "a vocabulary file does not decide that texts are encoded at random",
+            "set it to null and pass dropout= to Tokenizer.encode or encode_batch",
+        )
     unknown = model.value.get("unk_token")
     if not isinstance(unknown, str | None):
         model.below("unk_token").expect(str, "a token or null")

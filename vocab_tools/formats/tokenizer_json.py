@@ -228,7 +228,10 @@ def _read_model_options(model: Stage) -> None:
         if key in model.value:
             model.below(key).expect(bool, "true or false")
     if model.value.get("dropout") not in (None, 0, 0.0):
-        model.below("dropout").refuse("merges dropped at random are not supported", "set it to null")
+        model.below("dropout").refuse(
+            "a vocabulary file does not decide that texts are encoded at random",
+            "set it to null and pass dropout= to Tokenizer.encode or encode_batch",
+        )
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.value.get(key) not in (None, ""):
             model.below(key).refuse("pieces marked by a prefix or suffix are not byte-level BPE")
