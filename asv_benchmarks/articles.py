@@ -10,6 +10,9 @@ SentencePiece implementation" (Becquin 2020): two algorithms on two sentences, b
 
 The Rust programs were rebuilt on another machine. Their times are scaled by what sentencepiece takes for the two
 sentences here and took there.
+
+How time grows with the text is fitted to texts of sizes that double: time ~ size ** exponent, by least squares of the
+logarithms.
 """
 
 from __future__ import annotations
@@ -73,6 +76,19 @@ PUBLISHED_UNIGRAM = {"nested_loops": (14.2, 238.9), "trie": (12.0, 44.8), "sente
 REBUILT_UNIGRAM = {"nested_loops": (15.1, 204.4), "trie": (5.4, 15.6), "sentencepiece": (3.8, 10.0)}
 #: Times are the least of several runs of about this many seconds.
 SECONDS = 0.2
+#: Sizes of the texts to which exponents are fitted. A large text is one that no branch predictor learns by heart.
+GROWTH_BYTES = {
+    "naive": (1_000, 2_000, 4_000, 8_000, 16_000),
+    "naive_presplit": (16_000, 64_000, 256_000, 1_000_000),
+    "priority_queue_bst": (16_000, 64_000, 256_000, 1_000_000),
+    "priority_queue_linked_list": (16_000, 64_000, 256_000, 1_000_000),
+}
+#: Exponents wanted: at least, at most.
+WANTED_EXPONENTS = {
+    "naive": (1.8, None),
+    "priority_queue_bst": (None, 1.15),
+    "priority_queue_linked_list": (None, 1.15),
+}
 
 
 def hamlet_head(path: Path, n: int) -> bytes:
@@ -130,6 +146,33 @@ def measure_bpe(model: Path, text: Path) -> dict[str, Any]:
     return {**found, "microseconds": times}
 
 
+def measure_growth(model: Path, text: Path) -> dict[str, Any]:
+    """Times of all algorithms on texts of growing size, beginnings of one text that is repeated where it ends."""
+    read = sentencepiece_model.read(model)
+    pieces = new_merge_pieces(list(read.pieces), read.unk_id)
+    content = hamlet_head(text, len(text.read_text(encoding="utf-8").splitlines()))
+    found: dict[str, Any] = {"model": model.name, "text": text.name, "bytes": {}, "microseconds": {}}
+    for name, algorithm in BPE.items():
+        run = repeated(algorithm)
+        found["bytes"][name], found["microseconds"][name] = [], []
+        for size in GROWTH_BYTES[name]:
+            whole = (content * (size // len(content) + 1))[:size].decode(errors="ignore").encode()
+            data = np.frombuffer(whole, np.uint8)
+            memory = new_article_scratch(data.size)
+            room = data.size + 1
+            outputs = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64)
+            run(1, pieces, data, 0, 20, memory, *outputs)
+            call = partial(_call, run, (pieces, data, 0, data.size, memory, *outputs))
+            found["bytes"][name].append(data.size)
+            found["microseconds"][name].append(1e6 * seconds_of(call))
+    return found
+
+
+def exponent(sizes: list[int], times: list[float]) -> float:
+    """Slope of the line through the logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
 def _call(run: Any, arguments: tuple[Any, ...], times: int) -> None:
     run(times, *arguments)
 
@@ -181,8 +224,25 @@ def measure() -> dict[str, Any]:
     xlnet = shared_file("vocab/xlnet/spiece.model")
     if xlnet is not None:
         results["unigram"] = measure_unigram(xlnet)
-    results["bpe"] = [measure_bpe(model, text) for model, text in pairs if model is not None and text is not None]
+    present = [(model, text) for model, text in pairs if model is not None and text is not None]
+    results["bpe"] = [measure_bpe(model, text) for model, text in present]
+    results["growth"] = [measure_growth(model, text) for model, text in present]
     return results
+
+
+def _growth_part(table: dict[str, Any]) -> str:
+    """How the algorithms grow over one text."""
+    rows = ["| | microseconds by bytes | exponent | wanted |", "| --- | --- | ---: | --- |"]
+    for name, times in table["microseconds"].items():
+        sizes = table["bytes"][name]
+        least, most = WANTED_EXPONENTS.get(name, (None, None))
+        value = exponent(sizes, times)
+        wanted = f">= {least}" if least else f"<= {most}" if most else ""
+        reached = (least is None or value >= least) and (most is None or value <= most)
+        verdict = f"{wanted}: {'yes' if reached else '**no**'}" if wanted else ""
+        cells = "; ".join(f"{size:,}: {time:,.0f}" for size, time in zip(sizes, times, strict=True))
+        rows.append(f"| {name} | {cells} | {value:.2f} | {verdict} |")
+    return "\n".join(rows)
 
 
 def render(results: dict[str, Any]) -> str:
@@ -224,6 +284,12 @@ def render(results: dict[str, Any]) -> str:
         parts += [
             f'## "Byte Pair Encoding and Data Structures": {table["model"]}, {table["text"]}',
             "\n".join(rows),
+        ]
+    for table in results["growth"]:
+        parts += [
+            f"## How time grows: {table['model']}, {table['text']}",
+            "The text is repeated where it ends. Exponents are slopes of least squares through the logarithms.",
+            _growth_part(table),
         ]
     return "\n\n".join(parts) + "\n"
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.files import ROOT
-from tools.references import CHARACTER_BPE, SENTENCEPIECE_MODELS, WORDPIECE
+from tools.references import CHARACTER_BPE, SENTENCEPIECE_MODELS, STAGED, WORDPIECE
 
 from .benchmarks.backends import BACKENDS, available, references_of, serves, thread_environment
 from .benchmarks.corpora import ADVERSARIAL, CORPORA
@@ -36,7 +36,7 @@ __all__ = ["main", "run"]
 QUICK_BYTES = 2_000_000
 #: Megabytes of a corpus that the slow backends are timed on, unless --slow-megabytes says otherwise.
 SLOW_MEGABYTES = 2.0
-MEASURED = ["gpt2", "cl100k", *SENTENCEPIECE_MODELS, *WORDPIECE, *CHARACTER_BPE]
+MEASURED = ["gpt2", "cl100k", *SENTENCEPIECE_MODELS, *WORDPIECE, *CHARACTER_BPE, *STAGED]
 #: A peer that takes longer over 1 MB of one shape is stopped and reported so.
 ADVERSARIAL_SECONDS = 60
 

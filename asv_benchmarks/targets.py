@@ -31,6 +31,7 @@ _WANTED: dict[str, list[tuple[tuple[str, ...], str | None, float, float]]] = {
     "sentencepiece_bpe": [(CELLS, None, 5, 5)],
     "wordpiece": [(CELLS, "nanotoken", 1, 2), (CELLS, None, 0, 2)],
     "character_bpe": [(CELLS, None, 1, 1)],
+    "staged": [(CELLS, None, 1, 1)],
 }
 FAMILIES = {
     "byte_bpe": "Byte-level BPE",
@@ -38,6 +39,7 @@ FAMILIES = {
     "sentencepiece_bpe": "SentencePiece BPE",
     "wordpiece": "WordPiece",
     "character_bpe": "Character BPE",
+    "staged": "`tokenizer.json` with general stages",
 }
 
 

@@ -108,8 +108,12 @@ DIGEST: str = _sources_digest()
 
 @lru_cache(maxsize=1)
 def cache_folder() -> Path | None:
-    """Folder that holds the compiled kernels of this version, or None when none can be written."""
-    if os.environ.get("NUMBA_NLP_CACHE", "1") == "0" or _config.DISABLE_JIT:
+    """Folder that holds the compiled kernels of this version, or None when none can be written.
+
+    Without optimisation (``NUMBA_OPT=0``) nothing is cached: such code keeps addresses of its process, which Numba
+    calls dynamic globals, that optimised code has no use for.
+    """
+    if os.environ.get("NUMBA_NLP_CACHE", "1") == "0" or _config.DISABLE_JIT or int(_config.OPT) == 0:
         return None
     given = os.environ.get("NUMBA_NLP_CACHE_DIR")
     if given:
@@ -137,9 +141,11 @@ def cache_folder() -> Path | None:
 class _DigestLocator(_CacheLocator):
     """Cache location and stamp that depend on the digest only, not on the one source file of a function."""
 
-    def __init__(self, folder: Path, qualified_name: str) -> None:
+    def __init__(self, folder: Path, qualified_name: str, py_file: str) -> None:
         self._folder = str(folder)
         self._name = qualified_name
+        # Numba's warning that a function cannot be cached names it
+        self._py_file = py_file
 
     def get_cache_path(self) -> str:
         return self._folder
@@ -153,7 +159,7 @@ class _DigestLocator(_CacheLocator):
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> _DigestLocator | None:
         folder = cache_folder()
-        return None if folder is None else cls(folder, f"{py_func.__module__}.{py_func.__qualname__}")
+        return None if folder is None else cls(folder, f"{py_func.__module__}.{py_func.__qualname__}", py_file)
 
 
 class _CacheImpl(CompileResultCacheImpl):

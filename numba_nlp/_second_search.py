@@ -183,4 +183,5 @@ def _expanded(
         starts[tokens] = base + rows.source.starts[text_starts[tokens]]
     text_starts[tokens] = text_ends[tokens] = 0
     cut = Segments(frozen(starts), frozen(ends), frozen(fixed), frozen(first[segments.first_of_row]))
-    return NormalizedSegments(cut, Rows(rows.source, frozen(text_starts), frozen(text_ends)))
+    first_places = None if rows.first_places is None else np.repeat(rows.first_places, counts)
+    return NormalizedSegments(cut, Rows(rows.source, frozen(text_starts), frozen(text_ends), first_places))

@@ -15,13 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp._decoders.ids import read_only
 from numba_nlp._encoders.character_bpe import CharacterBpeEncoder
-from numba_nlp._encoders.normalized import second_search
-from numba_nlp._encoders.rows import frozen
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment.character_bpe_memory import new_scratch
-from numba_nlp.kernels.segment.character_rows import drop_rows, segment_rows
+from numba_nlp.kernels.segment.character_rows import segment_rows
 from numba_nlp.ragged import Ragged
 from numba_nlp.text_rows import TextRows
 from numba_nlp.tokenizer import Tokenizer
@@ -217,36 +214,10 @@ def encode_with_dropout(
     InvalidTextError, MissingRowError, SpecialTokenError
         As of :meth:`numba_nlp.Tokenizer.encode_batch`.
     """
-    encoder = _encoder_of(tokenizer)
-    state = _state(probability, seed)
-    rows = TextRows.from_any(texts)
-    segments = tokenizer._segments(rows, add_special_tokens, special)
-    text = encoder.normalized(rows.data, rows.starts, rows.ends, segments, False, 1)
-    if text is not None and segments is not None and segments.second is not None:
-        segments, text = second_search(segments.second, segments, text)
-    data, starts, ends = rows.data, rows.starts, rows.ends
-    if segments is None:
-        fixed, first_of_row = frozen(np.full(starts.size, -1, np.int32)), frozen(np.arange(starts.size + 1))
-    else:
-        starts, ends, fixed, first_of_row = segments[:4]
-    if text is not None:
-        data, starts, ends = text.data, text.starts, text.ends
-    sizes = np.where(fixed >= 0, 0, ends - starts)
-    ids = np.empty(2 * int(sizes.sum()) + starts.size, np.int32)
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    row, capacity = 0, encoder.kept_capacity
-    while True:
-        scratch = new_scratch(capacity)
-        row = int(
-            drop_rows(
-                encoder.tables, read_only(data), read_only(starts), read_only(ends), fixed, first_of_row, row,
-                float(probability), state, scratch, ids, offsets,
-            )
-        )  # fmt: skip
-        if row == len(rows):
-            break
-        capacity = max(2 * capacity, int(sizes.max()))
-    return Ragged(ids[: offsets[-1]].copy(), offsets)
+    _encoder_of(tokenizer)
+    return tokenizer.encode_batch(
+        texts, add_special_tokens=add_special_tokens, special=special, dropout=probability, seed=seed
+    )
 
 
 def _encoder_of(tokenizer: Any) -> CharacterBpeEncoder:

@@ -7,6 +7,7 @@ numba#1549); they return a negative status and the wrapper raises what the statu
 from __future__ import annotations
 
 __all__ = [
+    "AlignmentError",
     "InvalidTextError",
     "MissingRowError",
     "NumbaNlpError",
@@ -67,6 +68,14 @@ class MissingRowError(NumbaNlpError, ValueError):
 
 class SpecialTokenError(NumbaNlpError, ValueError):
     """The text contains a special token and the policy is ``special="raise"``."""
+
+
+class AlignmentError(NumbaNlpError, RuntimeError):
+    """Ids that the text does not give, so that places in it cannot be told.
+
+    The vocabulary contradicts itself, as only a damaged one does that was loaded without its digest; the text was
+    changed by another thread meanwhile; or it is a fault of this package, which please report with the text.
+    """
 
 
 class UnknownTokenError(NumbaNlpError, KeyError):

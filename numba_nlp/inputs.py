@@ -158,11 +158,11 @@ def model_inputs(
         ``return_overflowing_tokens`` is set.
 
         ``input_ids``; ``attention_mask``: 0 at padding; ``token_type_ids``; ``special_tokens_mask``: 1 at ids of the
-        template and at padding; ``sequence_ids``: 0 and 1 for the texts, else -1; ``word_ids``: number of the
-        pre-token in its text, else -1; ``starts``, ``ends`` (for ``return_offsets_mapping``): half-open ranges of
-        characters in the text, -1 where an id comes from none (beside ``Ragged`` ids, which have them too, they are
-        ``int64[m]``); ``length`` : int64[inputs], padding included; ``overflow_to_sample_mapping`` (for
-        ``return_overflowing_tokens``): the row of each input, int64[inputs].
+        template and at padding; ``sequence_ids``: 0 and 1 for the texts, else -1; ``word_ids``: number of the word
+        (pre-token) in its text, else -1, see the notes; ``starts``, ``ends`` (for ``return_offsets_mapping``):
+        half-open ranges of characters in the text, -1 where an id comes from none (beside ``Ragged`` ids, which have
+        them too, they are ``int64[m]``); ``length`` : int64[inputs], padding included; ``overflow_to_sample_mapping``
+        (for ``return_overflowing_tokens``): the row of each input, int64[inputs].
 
     Raises
     ------
@@ -172,7 +172,7 @@ def model_inputs(
     InvalidTextError, MissingRowError, SpecialTokenError, TypeError
         As of :meth:`~numba_nlp.tokenizer.Tokenizer.encode_batch`.
     UnsupportedFeatureError
-        Word ids of a family that does not know its words.
+        Word ids where transformers has none: Marian and M2M100, whose ids another file than the model gives.
 
     Notes
     -----
@@ -180,6 +180,12 @@ def model_inputs(
     special tokens raises (there nothing is cut); windows that would never cover a text raise (there the whole text
     follows, or the process panics); all windows have the types of the template; an empty second text is a second text
     for a single text too; word ids and ``sequence_ids`` are arrays, with -1 for None.
+
+    Words are what the pre-tokenizer of the reference leaves: of a ``tokenizer.json`` or checkpoint folder those of
+    tokenizers. A SentencePiece ``.model`` by itself has no pre-tokenizer; its words are those of the classes that
+    transformers makes of such models: Unigram, word and character models are cut before each space (T5, XLNet, ALBERT,
+    XLM-R), with BPE a text is one word (Llama), and a user-defined piece is a word of its own in both. Words of codes
+    of subword-nmt and of CTRL are what white space parts.
     """
     if return_tensors not in (None, "np", "pt"):
         raise ValueError(f"`return_tensors` must be None, 'np' or 'pt', got {return_tensors!r}")

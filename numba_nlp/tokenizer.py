@@ -14,12 +14,13 @@ from numba_nlp._decoders.decoder import Decoder
 from numba_nlp._decoders.ids import check_errors, checked_ids
 from numba_nlp._encoders import new_encoder
 from numba_nlp._encoders.cached import CachedEncoder, SingleCall
+from numba_nlp._encoders.dropout import checked_dropout
 from numba_nlp._encoders.rows import Segments, resolve_threads
 from numba_nlp._input_plan import check_adding
 from numba_nlp._input_settings import InputSettings
 from numba_nlp._special import POLICIES, SpecialTokens
 from numba_nlp._text_sources import check_choices
-from numba_nlp.errors import UnknownTokenError
+from numba_nlp.errors import UnknownTokenError, UnsupportedFeatureError
 from numba_nlp.inputs import encode_padded, model_inputs
 from numba_nlp.kernels.tables.word_cache import WordCache
 from numba_nlp.ragged import Ragged
@@ -118,6 +119,8 @@ class Tokenizer:
         unit: Unit = ...,
         special: Special = ...,
         errors: Literal["strict", "replace"] = ...,
+        dropout: float = ...,
+        seed: int = ...,
     ) -> NDArray[np.int32]: ...
 
     @overload
@@ -141,6 +144,8 @@ class Tokenizer:
         unit: Unit = "char",
         special: Special = None,
         errors: Literal["strict", "replace"] = "strict",
+        dropout: float = 0.0,
+        seed: int = 0,
     ) -> NDArray[np.int32] | Spanned:
         """Ids of one text.
 
@@ -160,6 +165,13 @@ class Tokenizer:
             vocabulary's format does (``describe()["special_policy"]``).
         errors : {"strict", "replace"}
             Text that is not valid Unicode: raise, or put U+FFFD in its place.
+        dropout : float, default 0
+            Probability from 0 to 1 with which each merge of BPE is left out (BPE-dropout: Provilkov, Emelianenko,
+            Voita 2020), by the rule of the reference: tokenizers and subword-nmt drop for one step, sentencepiece for
+            good. With 1 no merge is left.
+        seed : int, default 0
+            Of the random numbers, which are not those of the references. The result depends on it, on the text and on
+            its place in a batch, not on other texts or on threads.
 
         Returns
         -------
@@ -175,8 +187,14 @@ class Tokenizer:
             The text holds a special token that may not be there.
         TypeError
             ``text`` is neither str nor bytes.
+        UnsupportedFeatureError
+            ``dropout`` where there are no merges, or together with ``spans``.
+        ValueError
+            An option has a value that it cannot have.
         """
         stages = None
+        if dropout != 0.0 or seed != 0:
+            return self._encode_with_dropout(text, add_special_tokens, spans, unit, special, errors, dropout, seed)
         if errors != "strict" or unit != "char":
             _check_options(errors, unit)
         if not spans and not add_special_tokens and (special is None or self._watches(special)):
@@ -187,7 +205,7 @@ class Tokenizer:
             if ids is not None:
                 return ids  # type: ignore[no-any-return]
             # what is learnt has to hold for every policy
-            stages = single[2] if special is None else None
+            stages = single[2] if special is None or special == self._policy else None
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}; encode_batch takes many texts")
         rows = TextRows.from_strings((text,), errors=errors)
@@ -201,12 +219,29 @@ class Tokenizer:
         assert result.ends is not None
         return result.values, result.starts, result.ends
 
+    def _encode_with_dropout(
+        self, text: Any, add_special_tokens: bool, spans: bool, unit: Unit, special: Special, errors: Any,
+        dropout: float, seed: int,
+    ) -> NDArray[np.int32] | Spanned:  # fmt: skip
+        """:meth:`encode` as a batch of one row."""
+        if not isinstance(text, (str, bytes)):
+            raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}; encode_batch takes many texts")
+        batch = self.encode_batch(
+            (text,), add_special_tokens=add_special_tokens, spans=spans, unit=unit, special=special, errors=errors,
+            num_threads=1, dropout=dropout, seed=seed,
+        )  # fmt: skip
+        if not spans:
+            return batch.values
+        assert batch.starts is not None
+        assert batch.ends is not None
+        return batch.values, batch.starts, batch.ends
+
     def _watches(self, special: Special) -> bool:
         """Whether a named policy gives what the fast call gives: it leaves out texts that may hold special tokens.
 
-        With the policy ``"plain"`` of the vocabulary it looks for none.
+        With the policy ``"plain"`` of the vocabulary it looks for none, and gives what this policy gives only.
         """
-        return isinstance(special, str) and special in POLICIES and self._policy != "plain"
+        return isinstance(special, str) and special in POLICIES and (self._policy != "plain" or special == "plain")
 
     def _prepare_single(self) -> Any:
         """What encodes single texts; made on first use, since making it may compile."""
@@ -230,6 +265,8 @@ class Tokenizer:
         nulls: Literal["error", "empty", "null"] = "error",
         num_threads: int | None = None,
         progress: bool = False,
+        dropout: float = 0.0,
+        seed: int = 0,
     ) -> Ragged:
         """Ids of many texts.
 
@@ -248,6 +285,8 @@ class Tokenizer:
             depend on it.
         progress : bool, default False
             Show a progress bar (tqdm) on stderr.
+        dropout, seed
+            As in :meth:`encode`; a row draws by its number.
 
         Returns
         -------
@@ -260,15 +299,20 @@ class Tokenizer:
             Name the row; raised before any row is encoded.
         TypeError
             ``texts`` or one of its rows is of another type.
+        UnsupportedFeatureError
+            ``dropout`` where there are no merges, or together with ``spans``.
         ValueError
             An option has a value that it cannot have.
         """
         threads = resolve_threads(num_threads)
+        dropping = checked_dropout(dropout, seed)
+        if dropping is not None and spans:
+            raise UnsupportedFeatureError("spans are not given with dropout; leave one of the two out")
         if isinstance(texts, (str, bytes)):
             raise TypeError(f"`texts` is one {type(texts).__name__}; pass a list of texts, or use encode")
         _check_options(errors, unit)
         check_adding(add_special_tokens)
-        if isinstance(texts, (list, tuple)) and not (spans or add_special_tokens or progress):
+        if isinstance(texts, (list, tuple)) and not (spans or add_special_tokens or progress or dropping):
             check_choices(errors, nulls)
             watched = self._special.watched(self._policy if special is None else self._special.check_policy(special))
             # a tuple, since others may change a list meanwhile
@@ -277,6 +321,9 @@ class Tokenizer:
                 return Ragged._trusted(found.values, found.offsets, None, None, None)
         rows = TextRows.from_any(texts, errors=errors, nulls=nulls)
         segments = self._segments(rows, add_special_tokens, special)
+        if dropping is not None:
+            found = self._encoder.encode_with_dropout(rows.data, rows.starts, rows.ends, segments, dropping, threads)
+            return Ragged._trusted(found.values, found.offsets, None, None, rows.valid)
 
         def encode_rows(first: int, last: int) -> Ragged:
             starts, ends = rows.starts[first:last], rows.ends[first:last]
@@ -353,7 +400,7 @@ class Tokenizer:
         Raises
         ------
         UnsupportedFeatureError
-            The family does not know its words.
+            There are none (:func:`numba_nlp.inputs.model_inputs` says where).
         """
         segments = self._segments(rows, False, special)
         ids, offsets = encoded.values.view(), encoded.offsets.view()
@@ -581,7 +628,7 @@ class Tokenizer:
         raise UnknownTokenError(f"the vocabulary has no token {token!r}")
 
     def warmup(self) -> None:
-        """Compile, or load from the cache, every kernel that this tokenizer can call.
+        """Compile, or load from the cache, every kernel that this tokenizer can call without dropout or sampling.
 
         Otherwise each kernel is compiled when it is first needed. Worth a line in the start of a service, and once
         per machine before many processes start (they then load what was compiled).

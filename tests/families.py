@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import sentencepiece
 from tokenizers import Tokenizer as ReferenceTokenizer
@@ -39,6 +40,7 @@ class SentencePieceReference:
 
     def __init__(self, content: bytes) -> None:
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=content)
+        self._is_bpe = b"<0x00>" in content
 
     def encode(self, text: str, *, add_special_tokens: bool = False) -> Encoding:
         assert not add_special_tokens, "a model file has no template"
@@ -50,6 +52,16 @@ class SentencePieceReference:
 
     def id_to_token(self, number: int) -> str:
         return self._processor.id_to_piece(number)
+
+    def words(self, text: str) -> list[int]:
+        """Word numbers by the pre-tokenizer ``Metaspace`` over the normalised text; of BPE it does not split."""
+        pieces = self._processor.encode(text, out_type=str)
+        if self._is_bpe:
+            return [0] * len(pieces)
+        spaces = pre_tokenizers.Metaspace(prepend_scheme="never")
+        ends = np.cumsum([len(word) for word, _ in spaces.pre_tokenize_str("".join(pieces))])
+        begins = np.cumsum([0, *map(len, pieces)])[:-1]
+        return np.searchsorted(ends, begins, side="right").tolist()
 
 
 def _lines() -> list[str]:
@@ -110,6 +122,8 @@ FAMILIES: dict[str, Callable[[], Pair]] = {
     "character_bpe": character_bpe,
     "staged_unigram": lambda: staged("unigram"),
     "staged_bpe": lambda: staged("bpe bytes fused"),
+    "staged_wordpiece": lambda: staged("wordpiece"),
+    "staged_marked_bpe": lambda: staged("marked fused"),
 }
 any_family = pytest.mark.parametrize("name", FAMILIES)
 

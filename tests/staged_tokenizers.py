@@ -1,4 +1,4 @@
-"""Small Unigram and BPE tokenizers behind general stages, each beside the ``tokenizers`` object with the same ids."""
+"""Small tokenizers behind general stages, each beside the ``tokenizers`` object with the same ids."""
 
 from __future__ import annotations
 
@@ -87,10 +87,61 @@ def _bpe(byte_fallback: bool, fuse_unk: bool, ignore_merges: bool) -> models.BPE
     )
 
 
+def _wordpiece() -> models.WordPiece:
+    pieces = ["<unk>", "<s>", "</s>", *_LETTERS, *("##" + letter for letter in _LETTERS), *_WORDS]
+    pieces += ["##" + part for part in (*_PARTS, "rows", "tion")]
+    ids = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    return models.WordPiece(ids, unk_token="<unk>", max_input_chars_per_word=12)
+
+
+def _marked(prefix: str, suffix: str, fuse_unk: bool, ignore_merges: bool) -> models.BPE:
+    vocab = dict.fromkeys(["<unk>", "<s>", "</s>"])
+    for letter in _LETTERS:
+        vocab.update(dict.fromkeys((letter, prefix + letter, letter + suffix, prefix + letter + suffix)))
+    merges: list[tuple[str, str]] = []
+    for word in (*_PARTS, *_WORDS):
+        parts = [(prefix if place else "") + letter for place, letter in enumerate(word)]
+        parts[-1] += suffix
+        made = parts[0]
+        for part in parts[1:]:
+            if made not in vocab or part not in vocab:
+                break
+            if (made, part) not in merges:
+                merges.append((made, part))
+            made += part[len(prefix) :]
+            vocab[made] = None
+    ids = {piece: number for number, piece in enumerate(vocab)}
+    return models.BPE(
+        ids, merges, unk_token="<unk>", fuse_unk=fuse_unk, ignore_merges=ignore_merges,
+        continuing_subword_prefix=prefix, end_of_word_suffix=suffix,
+    )  # fmt: skip
+
+
+def _of_words(name: str) -> Tokenizer:
+    """A model of words behind stages of words."""
+    if name.startswith("wordpiece"):
+        reference = Tokenizer(_wordpiece())
+        reference.decoder = decoders.WordPiece("##", cleanup=True)
+    else:
+        prefix, suffix = ("##", "") if "prefix" in name else ("", "</w>")
+        reference = Tokenizer(_marked(prefix, suffix, "fused" in name, "whole" in name))
+        reference.decoder = decoders.WordPiece("##") if prefix else decoders.BPEDecoder("</w>")
+    if "bert" in name:
+        reference.normalizer = normalizers.BertNormalizer(lowercase=True)
+        reference.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    else:
+        reference.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Strip()])
+        reference.pre_tokenizer = pre_tokenizers.Whitespace()
+    return reference
+
+
 def made(name: str) -> Tokenizer:
     """The tokenizer of the reference."""
     metaspace = pre_tokenizers.Metaspace(SPACE, prepend_scheme="always")
-    if name.startswith("unigram"):
+    if name.startswith(("wordpiece", "marked")):
+        reference = _of_words(name)
+        template = "<s> $A </s>", [("<s>", 1), ("</s>", 2)]
+    elif name.startswith("unigram"):
         reference = Tokenizer(_unigram("bytes" in name))
         reference.normalizer = normalizers.Sequence(
             [normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip(left=False)]
@@ -133,6 +184,11 @@ NAMES = (
     "bpe llama bytes",
     "bpe cut whole",
     "bpe plain whole fused",
+    "wordpiece",
+    "wordpiece bert",
+    "marked fused",
+    "marked bert whole",
+    "marked prefix",
 )
 
 

@@ -62,6 +62,37 @@ def test_spans_alone_and_in_a_batch(name: str) -> None:
 
 
 @any_family
+def test_word_ids(name: str) -> None:
+    ours, reference = FAMILIES[name]()
+    texts = [*TEXTS, *LINES[:60]]
+    words_of = getattr(reference, "words", None)
+    if words_of is None:
+        token = special_text(ours)[1]
+        texts += [f"to be{token} or {token}not {token}{token}", token]
+    found = ours(texts, return_word_ids=True, add_special_tokens=False, special="match").word_ids
+    for text, words in zip(texts, found, strict=True):
+        expected = words_of(text) if words_of else reference.encode(text, add_special_tokens=False).word_ids
+        assert words.tolist() == expected, text
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("unigram", {"\u2581To": [0], "<sep>": [1, 3], "n": [2], "t": [2], "\u2581be": [4]}),
+        ("sentencepiece_bpe", {"T": [0], "<sep>": [1, 3], "n": [2], "t": [2], "b": [4]}),
+    ],
+)
+def test_user_defined_pieces_are_words(name: str, expected: dict[str, list[int]]) -> None:
+    """As added tokens are, which they become where transformers makes its own tokenizer of a model."""
+    ours = family(name)
+    inputs = ours("To<sep>not<sep> be", return_word_ids=True)
+    found: dict[str, list[int]] = {}
+    for number, word in zip(inputs.input_ids.tolist(), inputs.word_ids.tolist(), strict=True):
+        found.setdefault(ours.id_to_token(number), []).append(word)
+    assert {token: found.get(token) for token in expected} == expected
+
+
+@any_family
 def test_threads_do_not_change_the_result(name: str) -> None:
     ours = family(name)
     texts = [*LINES, "", *TEXTS * 20, *LINES]

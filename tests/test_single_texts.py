@@ -170,3 +170,17 @@ def test_what_was_seen_does_not_go_the_plain_way(tok: nlp.Tokenizer, monkeypatch
 
     monkeypatch.setattr(type(tok._encoder), "encode", refuse)
     assert [tok.encode(text).tolist() for text in texts] == expected
+
+
+@pytest.mark.skipif(not _fastcall.AVAILABLE, reason="there are no fast calls here")
+def test_the_own_policy_by_name_goes_the_same_way(tok: nlp.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = tok.describe()["special_policy"]
+    texts = ["by its name to be", "na\u00efve b\u00fccher \ufb02y", "b\u65e5\u672cc"]
+    expected = [tok.encode(text, special=policy).tolist() for text in texts]
+    [tok.encode(text, special=policy) for text in texts]
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the plain way was taken")
+
+    monkeypatch.setattr(type(tok._encoder), "encode", refuse)
+    assert [tok.encode(text, special=policy).tolist() for text in texts] == expected

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import numba_nlp as nlp
-from numba_nlp.errors import VocabularyFormatError
+from numba_nlp._encoders.rows import refuse_alignment
+from numba_nlp.errors import AlignmentError, NumbaNlpError, VocabularyFormatError
 from numba_nlp.kernels.tables.double_array import BASE_SHIFT, HAS_VALUE, MAX_UNITS, ROOT, VALUE_FLAG, step
 from numba_nlp.vocabulary import Vocabulary
 from tests.wordpiece_cases import ALL_OPTIONS, ALPHABET, PIECES, named, toy_wordpiece
@@ -170,7 +171,14 @@ def check_use(vocabulary: Vocabulary) -> None:
         assert ids.size <= len(text.encode())
         assert ((ids >= 0) & (ids < vocabulary.size)).all()
         # spans are laid over the ids, so tables that contradict each other (on what is white space, say) are noticed
-        with contextlib.suppress(RuntimeError):
+        with contextlib.suppress(AlignmentError):
             again, starts, ends = tok.encode(text, spans=True, special="plain")
             assert ((starts >= 0) & (starts <= ends) & (ends <= len(text))).all()
             assert np.array_equal(again, ids)
+
+
+def test_contradictions_are_errors_of_this_package() -> None:
+    with pytest.raises(AlignmentError, match="spans of row 3: the text does not give these ids") as raised:
+        refuse_alignment("spans of row 3")
+    assert isinstance(raised.value, NumbaNlpError)
+    assert isinstance(raised.value, RuntimeError)

@@ -101,7 +101,10 @@ _FILES = {
 
 
 def family_of(vocabulary: str) -> str:
-    """``"byte_bpe"``, ``"unigram"``, ``"sentencepiece_bpe"``, ``"wordpiece"`` or ``"character_bpe"``.
+    """Name of the family that a vocabulary is measured in.
+
+    ``"byte_bpe"``, ``"unigram"``, ``"sentencepiece_bpe"``, ``"wordpiece"``, ``"character_bpe"``, or ``"staged"`` for a
+    published ``tokenizer.json`` with general stages.
 
     Raises
     ------
@@ -114,7 +117,9 @@ def family_of(vocabulary: str) -> str:
         return "character_bpe"
     if vocabulary in SENTENCEPIECE_MODELS:
         return "sentencepiece_bpe" if vocabulary in _SENTENCEPIECE_BPE else "unigram"
-    if vocabulary in VOCABULARIES and vocabulary not in STAGED:
+    if vocabulary in STAGED:
+        return "staged"
+    if vocabulary in VOCABULARIES:
         return "byte_bpe"
     raise KeyError(vocabulary)
 
@@ -179,6 +184,8 @@ def rank_file(vocabulary: str) -> Path:
 
 def source_path(vocabulary: str) -> Path | tuple[Path, Path]:
     """The original file(s) of a vocabulary: ``.tiktoken``, ``vocab.txt``, ``.model``, codes, vocabulary and merges."""
+    if vocabulary in STAGED:
+        return find_file(shared=STAGED[vocabulary])
     if vocabulary in SENTENCEPIECE_MODELS:
         return sentencepiece_file(vocabulary)
     if vocabulary in CHARACTER_BPE:

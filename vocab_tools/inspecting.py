@@ -130,6 +130,7 @@ def _staged_facts(vocabulary: Vocabulary) -> dict[str, str]:
     if "merge_symbols" in vocabulary.arrays:
         facts["merges"] = f"{vocabulary['merge_symbols'].size:,}"
         facts["ignore_merges"] = str(metadata["ignore_merges"])
+    facts.update({mark: repr(metadata[mark]) for mark in ("prefix", "suffix") if mark in metadata})
     facts["unknown text"] = f"id {metadata['unknown_id']}" if metadata["unknown_id"] >= 0 else "no id"
     facts["byte_fallback"] = str(metadata["byte_fallback"])
     return facts
@@ -146,6 +147,8 @@ _FACTS = {
     "character_bpe": _character_bpe_facts,
     "staged_bpe": _staged_facts,
     "staged_unigram": _staged_facts,
+    "staged_wordpiece": _staged_facts,
+    "staged_marked_bpe": _staged_facts,
 }
 
 

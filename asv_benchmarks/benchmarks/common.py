@@ -10,7 +10,7 @@ from .corpora import Missing, corpus
 __all__ = ["ONE_OF_EACH", "check_ids", "fresh", "texts"]
 
 #: A vocabulary of every family but byte-level BPE.
-ONE_OF_EACH = ["t5", "mistral_v3", "bert_uncased", "gpt", "subword_nmt"]
+ONE_OF_EACH = ["t5", "mistral_v3", "bert_uncased", "gpt", "subword_nmt", "mistral03"]
 #: Text of this many bytes is encoded by a corpus benchmark; the report takes whole corpora.
 CORPUS_BYTES = 2_000_000
 #: About this many bytes are compared with the reference in every setup.

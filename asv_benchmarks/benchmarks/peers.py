@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 #: All families that have a ``tokenizer.json``.
-FAMILIES = ("byte_bpe", "unigram", "sentencepiece_bpe", "wordpiece", "character_bpe")
+FAMILIES = ("byte_bpe", "unigram", "sentencepiece_bpe", "wordpiece", "character_bpe", "staged")
 
 
 class Tiktoken(Backend):

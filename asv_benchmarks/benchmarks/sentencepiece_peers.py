@@ -47,7 +47,7 @@ class Kitoken(Backend):
 
     distribution = module = "kitoken"
     slow = True
-    families = ("unigram", "sentencepiece_bpe", "wordpiece", "character_bpe")
+    families = ("unigram", "sentencepiece_bpe", "wordpiece", "character_bpe", "staged")
     batch_call = "`encode_all(list)` -> lists"
     one_call = "`encode(text)` -> list"
 

@@ -20,6 +20,8 @@ DECODERS = {
     "character_bpe": ("character_bpe", "CharacterBpeDecoder"),
     "staged_bpe": ("staged", "StagedDecoder"),
     "staged_unigram": ("staged", "StagedDecoder"),
+    "staged_wordpiece": ("staged", "StagedDecoder"),
+    "staged_marked_bpe": ("staged", "StagedDecoder"),
 }
 
 

@@ -16,7 +16,7 @@ __all__ = ["StagedDecoder"]
 
 
 class StagedDecoder(Decoder):
-    """Decodes with a vocabulary of algorithm ``staged_unigram`` or ``staged_bpe``; tokens are spelled as they are."""
+    """Decodes with a vocabulary of an algorithm ``staged_*``; tokens are spelled as they are."""
 
     def text_of_rows(
         self, values: NDArray[np.int32], offsets: NDArray[np.int64], skip_special: bool, single: bool

@@ -23,6 +23,8 @@ ENCODERS = {
     "character_bpe": ("character_bpe", "CharacterBpeEncoder"),
     "staged_bpe": ("staged", "StagedBpeEncoder"),
     "staged_unigram": ("staged", "StagedUnigramEncoder"),
+    "staged_wordpiece": ("staged_word_models", "StagedWordPieceEncoder"),
+    "staged_marked_bpe": ("staged_word_models", "StagedMarkedBpeEncoder"),
 }
 
 

@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp._encoders.dropout import drop_until_done, every_split
 from numba_nlp._encoders.normalized import NormalizedText, normalize_segments, second_search
 from numba_nlp._encoders.regex_cut import cut_segments
-from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen
+from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen, refuse_alignment, whole_segments
 from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import byte_bpe
 from numba_nlp._stages.normalizer import Normalizer
-from numba_nlp.errors import STATUS_UNKNOWN_ID
 from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch, new_scratch
+from numba_nlp.kernels.segment.dropout_rows import DROP_BYTES
 from numba_nlp.kernels.segment.normalized_spans import fill_normalized_spans
 from numba_nlp.kernels.segment.prefix import prefix_spaces
 from numba_nlp.kernels.segment.spans import (
@@ -61,13 +62,15 @@ class ByteBpeEncoder(CachedEncoder):
 
     #: The lists of the merge kernels hold three 32-bit entries a byte.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
-    knows_words: ClassVar[bool] = True
+    knows_words = True
 
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
         metadata = vocabulary.metadata
         self.ordered = _merges_are_ordered(vocabulary)
         self._n_merges = int(vocabulary["merge_symbols"].size)
         self._piece_offsets = vocabulary["piece_offsets"]
+        self._has_list = metadata["source_format"] != "tiktoken"
+        self._model_ids = vocabulary["piece_lookup"][vocabulary["piece_lookup"] >= 0]
         self._add_prefix_space = bool(metadata["add_prefix_space"])
         self._trim = TRIM_NONE
         if metadata["trim_offsets"]:
@@ -181,8 +184,56 @@ class ByteBpeEncoder(CachedEncoder):
             source.ends, source.fixed, first_of_row, ids, offsets, words,
         )  # fmt: skip
         if status < 0:
-            raise RuntimeError("word ids: ids that do not tile the text; please report this with the text")
+            refuse_alignment("word ids")
         return words
+
+    def _drop_rows(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        probability: float,
+        state: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        source = self._source(data, starts, ends, segments, False, 1)
+        parts = whole_segments(source.starts, source.ends, None)
+        if source.first_of_row is not None:
+            parts = whole_segments(
+                starts, ends, Segments(source.starts, source.ends, source.fixed, source.first_of_row)
+            )
+        tables, ranks = self._with_every_merge
+        n_rows = parts.first_of_row.size - 1
+        sizes = np.where(parts.fixed >= 0, 0, parts.ends - parts.starts)
+        ids = np.empty(int(sizes.sum()) + sizes.size, np.int32)
+        offsets = np.zeros(n_rows + 1, np.int64)
+
+        def drop(first: int, capacity: int) -> int:
+            heap, dropped = np.empty(3 * capacity, np.uint64), np.empty(3 * capacity, np.uint64)
+            return int(
+                DROP_BYTES[self._pattern](
+                    tables, ranks, source.data, *parts[:4], first, probability, state, new_scratch(0, False, capacity),
+                    heap, dropped, ids, offsets,
+                )
+            )  # fmt: skip
+
+        drop_until_done(drop, n_rows, self.kept_capacity, self.capacity_limit)
+        return ids[: offsets[-1]].copy(), offsets
+
+    @cached_property
+    def _with_every_merge(self) -> tuple[ByteBpeTables, NDArray[np.int32]]:
+        """Tables for dropout, and ranks of their merges: a list as it is, of a rank file all that its rule merges."""
+        if self._has_list:
+            return self.tables, NO_IDS
+        content, bounds = self.tables.piece_bytes.tobytes(), self._piece_offsets.tolist()
+        texts = {number: content[bounds[number] : bounds[number + 1]] for number in self._model_ids.tolist()}
+        symbols = {texts[number]: symbol for symbol, number in enumerate(self.tables.symbol_ids.tolist())}
+        made = every_split(symbols, self.tables.symbol_ids, ((text, number, number) for number, text in texts.items()))
+        tables = self.tables._replace(
+            merge_table=made.merge_table, merge_pairs=made.merge_pairs, merge_symbols=made.merge_symbols,
+            symbol_ids=made.symbol_ids,
+        )  # fmt: skip
+        return tables, made.merge_ranks
 
     def _source(
         self,
@@ -276,8 +327,7 @@ class ByteBpeEncoder(CachedEncoder):
 
 def _check_spans(status: int, row: int) -> None:
     if status < 0:
-        problem = "an unknown id" if status == STATUS_UNKNOWN_ID else "ids that do not tile the text"
-        raise RuntimeError(f"spans of row {row}: {problem}; please report this with the text")
+        refuse_alignment(f"spans of row {row}")
 
 
 def _merges_are_ordered(vocabulary: Vocabulary) -> bool:

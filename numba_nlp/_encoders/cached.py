@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
 from numba_nlp._encoders.chunks import CHUNK_BYTES, Worker, encode_in_chunks
+from numba_nlp._encoders.dropout import Dropout, encode_in_blocks
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError, StringSource
 from numba_nlp._encoders.spanned import SpannedRows
@@ -88,7 +89,7 @@ class CachedEncoder(ABC):
     #: Most ids that a byte of text can make.
     ids_per_byte: int = 1
     #: Whether :meth:`word_numbers` is there.
-    knows_words: ClassVar[bool] = False
+    knows_words: bool = False
     #: Table that makes ids of what the kernels give, and what of it leaves a single text to the plain way (or -1).
     id_table: NDArray[np.int32] | None = None
     left_alone: int = -1
@@ -209,7 +210,7 @@ class CachedEncoder(ABC):
         data, starts, ends, segments
             As of :meth:`encode`.
         ids, offsets : int32[m], int64[rows + 1]
-            What :meth:`encode` gave.
+            What :meth:`encode` gave; read-only.
 
         Returns
         -------
@@ -256,6 +257,47 @@ class CachedEncoder(ABC):
     def score(self, text: bytes, ids: NDArray[np.int32]) -> float:
         """Score of a segmentation of a text; raises as :meth:`nbest`."""
         return self.nbest(text, 1)[0][1]
+
+    def encode_with_dropout(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        dropout: Dropout,
+        num_threads: int,
+    ) -> Encoded:
+        """Encode rows with merges left out at random; arguments as of :meth:`encode`.
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            The family does not merge.
+        """
+
+        def block(first: int, last: int, part: Segments | None) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+            return self._drop_rows(
+                data, starts[first:last], ends[first:last], part, dropout.probability, dropout.state(first)
+            )
+
+        if type(self)._drop_rows is CachedEncoder._drop_rows:
+            self._drop_rows(data, starts, ends, segments, dropout.probability, dropout.state(0))  # refuses
+        return encode_in_blocks(block, ends - starts, segments, num_threads)
+
+    def _drop_rows(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        probability: float,
+        state: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Ids and offsets of a block of rows; ``state`` names the first of them."""
+        raise UnsupportedFeatureError(
+            f"dropout leaves merges out, and vocabularies of the kind {self.family().name!r} have none; Unigram models "
+            "have Tokenizer.sample instead"
+        )
 
     # --- single texts --------------------------------------------------------------------------------------------
 

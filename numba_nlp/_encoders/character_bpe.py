@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp._encoders.dropout import drop_until_done
 from numba_nlp._encoders.normalized import NormalizedText, normalize_segments, second_search
-from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, whole_rows
+from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, refuse_alignment, whole_segments
 from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import character_bpe
@@ -25,6 +26,8 @@ from numba_nlp.kernels.segment.character_bpe_memory import (
     CharacterBpeTables,
     new_scratch,
 )
+from numba_nlp.kernels.segment.character_numbers import number_words_character
+from numba_nlp.kernels.segment.character_rows import drop_rows
 from numba_nlp.kernels.segment.character_spans import fill_character_spans
 from numba_nlp.kernels.segment.spanned_families import SPANNED_CHARACTERS
 from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
@@ -51,6 +54,7 @@ class CharacterBpeEncoder(CachedEncoder):
 
     #: The heap of a word holds three keys for each of its bytes, which number their places in 31 bits.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 4
+    knows_words = True
 
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
         arrays = {name: vocabulary[name] for name in CharacterBpeTables._fields if name in vocabulary}
@@ -123,6 +127,21 @@ class CharacterBpeEncoder(CachedEncoder):
             return None
         return normalize_segments(self.normalizer, data, starts, ends, segments, aligned, num_threads)
 
+    def prepared(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        aligned: bool,
+        num_threads: int,
+    ) -> tuple[Segments | None, NormalizedText | None]:
+        """Segments, cut once more at what their normalised text holds, and that text as of :meth:`normalized`."""
+        text = self.normalized(data, starts, ends, segments, aligned, num_threads)
+        if text is not None and segments is not None and segments.second is not None:
+            return second_search(segments.second, segments, text)
+        return segments, text
+
     def encode(
         self,
         data: NDArray[np.uint8],
@@ -139,9 +158,7 @@ class CharacterBpeEncoder(CachedEncoder):
                 f"row {row} has {longest} bytes, but spans are given for texts of less than 2147483648; split the text "
                 "into shorter rows"
             )
-        text = self.normalized(data, starts, ends, segments, unit is not None, num_threads)
-        if text is not None and segments is not None and segments.second is not None:
-            segments, text = second_search(segments.second, segments, text)
+        segments, text = self.prepared(data, starts, ends, segments, unit is not None, num_threads)
         source, source_starts, source_ends = data, starts, ends
         if segments is not None:
             source_starts, source_ends = segments.starts, segments.ends
@@ -154,7 +171,7 @@ class CharacterBpeEncoder(CachedEncoder):
             self._fill_spans(data, starts, ends, segments, text, first, last, ids, offsets, unit, *spans)
 
         if unit is not None and text is None and self.spanned is not None:
-            parts = whole_rows(starts, ends) if segments is None else segments
+            parts = whole_segments(starts, ends, segments)
             return self.spanned.encode(data, starts, ends, parts, unit, num_threads, spans_of_rows, None)
         return self.encode_segments(
             source,
@@ -166,6 +183,67 @@ class CharacterBpeEncoder(CachedEncoder):
             num_threads,
             None if unit is None else spans_of_rows,
         )
+
+    def _drop_rows(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        probability: float,
+        state: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        segments, text = self.prepared(data, starts, ends, segments, False, 1)
+        parts = whole_segments(starts, ends, segments)
+        source, source_starts, source_ends = data, parts.starts, parts.ends
+        if text is not None:
+            source, source_starts, source_ends = text.data, text.starts, text.ends
+        n_rows = parts.first_of_row.size - 1
+        sizes = np.where(parts.fixed >= 0, 0, source_ends - source_starts)
+        ids = np.empty(2 * int(sizes.sum()) + sizes.size, np.int32)
+        offsets = np.zeros(n_rows + 1, np.int64)
+
+        def drop(first: int, capacity: int) -> int:
+            return int(
+                drop_rows(
+                    self.tables, source, source_starts, source_ends, parts.fixed, parts.first_of_row, first,
+                    probability, state, new_scratch(capacity), ids, offsets,
+                )
+            )  # fmt: skip
+
+        drop_until_done(drop, n_rows, self.kept_capacity, self.capacity_limit)
+        return ids[: offsets[-1]].copy(), offsets
+
+    def word_numbers(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+    ) -> NDArray[np.int32]:
+        segments, text = self.prepared(data, starts, ends, segments, False, 1)
+        parts = whole_segments(starts, ends, segments)
+        source, source_starts, source_ends = data, parts.starts, parts.ends
+        if text is not None:
+            source, source_starts, source_ends = text.data, text.starts, text.ends
+        longest = int((source_ends - source_starts).max(initial=0))
+        found = np.empty(2 * longest + 8, np.int32)
+        words = np.empty(ids.size, np.int32)
+        where = np.zeros(2, np.int64)
+        capacity = self.kept_capacity
+        while True:
+            status = number_words_character(
+                self.tables, source, source_starts, source_ends, parts.fixed, parts.first_of_row, ids, offsets,
+                new_scratch(capacity), found, words, where,
+            )  # fmt: skip
+            if status != STATUS_OUTPUT_FULL:
+                break
+            capacity = max(int(where[1]), 2 * capacity)
+        if status < 0:
+            refuse_alignment(f"word ids of row {where[0]}")
+        return words
 
     def _fill_spans(
         self,
@@ -213,7 +291,4 @@ class CharacterBpeEncoder(CachedEncoder):
                 break
             capacity = max(int(where[1]), 2 * capacity)
         if status < 0:
-            raise RuntimeError(
-                f"spans of row {first_row + where[0]}: the text does not give these ids; was it changed meanwhile? "
-                "Else please report this with the text"
-            )
+            refuse_alignment(f"spans of row {first_row + where[0]}")

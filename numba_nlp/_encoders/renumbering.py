@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
-from numba_nlp._encoders.rows import NO_IDS, frozen
+from numba_nlp._encoders.rows import NO_IDS, frozen, refuse_alignment
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment.renumber import holds, renumber
 from numba_nlp.vocabulary import Vocabulary
@@ -125,7 +125,4 @@ class Renumbering:
             if status != STATUS_OUTPUT_FULL:
                 break
         if status < 0:
-            raise RuntimeError(
-                "the text does not give the pieces that were found; was it changed meanwhile? Else please report this "
-                "with the text"
-            )
+            refuse_alignment("unknown pieces")

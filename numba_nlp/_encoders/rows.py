@@ -7,15 +7,26 @@ tokens a row is one segment. Policies, input types and errors are the business o
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp.errors import AlignmentError
+
 if TYPE_CHECKING:
     from numba_nlp._second_search import SecondSearch
 
-__all__ = ["NO_IDS", "NO_PLACES", "Encoded", "Segments", "frozen", "resolve_threads", "whole_rows"]
+__all__ = [
+    "NO_IDS",
+    "NO_PLACES",
+    "Encoded",
+    "Segments",
+    "frozen",
+    "refuse_alignment",
+    "resolve_threads",
+    "whole_segments",
+]
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -48,11 +59,6 @@ class Segments(NamedTuple):
         return Segments(self.starts[part], self.ends[part], self.fixed[part], first_of_row, self.second)
 
 
-def whole_rows(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Segments:
-    """Rows that are one segment each."""
-    return Segments(starts, ends, NO_IDS, frozen(np.arange(starts.size + 1)))
-
-
 class Encoded(NamedTuple):
     """Ids of rows; spans when they were asked for."""
 
@@ -60,6 +66,24 @@ class Encoded(NamedTuple):
     offsets: NDArray[np.int64]
     starts: NDArray[np.int64] | None
     ends: NDArray[np.int64] | None
+
+
+def refuse_alignment(what: str) -> NoReturn:
+    """Say that the ids of a text are not those that its words or its normalised form have.
+
+    Parameters
+    ----------
+    what : str
+        What was to be found, such as ``"spans of row 3"``.
+
+    Raises
+    ------
+    AlignmentError
+    """
+    raise AlignmentError(
+        f"{what}: the text does not give these ids. Was it changed meanwhile, or is the vocabulary a damaged one that "
+        "was loaded with verify=False? Else please report this with the text"
+    )
 
 
 def resolve_threads(num_threads: int | None) -> int:
@@ -85,3 +109,11 @@ def resolve_threads(num_threads: int | None) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ValueError(f"`{name}` must be a whole number of at least 1, got {value!r}")
     return int(value)
+
+
+def whole_segments(starts: NDArray[np.int64], ends: NDArray[np.int64], segments: Segments | None) -> Segments:
+    """The segments, read-only; one text a row when rows are not cut."""
+    if segments is None:
+        segments = Segments(starts, ends, np.full(starts.size, -1, np.int32), np.arange(starts.size + 1))
+    starts, ends, fixed, first_of_row = (frozen(array.view()) for array in segments[:4])
+    return Segments(starts, ends, fixed, first_of_row, segments.second)

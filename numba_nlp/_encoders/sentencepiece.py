@@ -12,11 +12,12 @@ from numba_nlp import _fastcall, unigram_sampling
 from numba_nlp._encoders.rows import frozen
 from numba_nlp._encoders.sentencepiece_rows import SentencePieceRowEncoder
 from numba_nlp._fastcall.families import sentencepiece
-from numba_nlp.errors import UnsupportedFeatureError
+from numba_nlp.errors import UnsupportedFeatureError, VocabularyFormatError
 from numba_nlp.kernels.segment import normalizer_tables
 from numba_nlp.kernels.segment.aligned_spans import fill_aligned_spans
 from numba_nlp.kernels.segment.normalize_charsmap import WHOLE_ROW, normalize, normalized_room
 from numba_nlp.kernels.segment.renumber import name_unknown
+from numba_nlp.kernels.segment.sentencepiece_numbers import number_words_sentencepiece
 from numba_nlp.kernels.segment.sentencepiece_unigram import encode_rows_spaced, encode_rows_whole
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
     CHARACTERS,
@@ -94,6 +95,14 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
         return fill_aligned_spans
 
     @property
+    def number_words(self) -> Any:
+        return number_words_sentencepiece
+
+    @property
+    def splits_words(self) -> bool:
+        return True
+
+    @property
     def name_unknown(self) -> Any:
         return name_unknown
 
@@ -151,7 +160,10 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
         data = np.frombuffer(text, np.uint8)
         n = int(normalize(self._normalizer, data, 0, data.size, WHOLE_ROW, out, no_alignment, no_alignment))
         if n < 0:
-            raise RuntimeError(f"normalised text is longer than {out.size} bytes; please report this with the text")
+            raise VocabularyFormatError(
+                f"the vocabulary says that this text has at most {out.size} bytes once it is normalised, and it has "
+                "more; compile the vocabulary again from its source"
+            )
         return frozen(out[:n])
 
 

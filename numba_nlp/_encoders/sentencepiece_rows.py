@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.renumbering import Renumbering
-from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, whole_rows
-from numba_nlp.errors import STATUS_OUTPUT_FULL
+from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, refuse_alignment, whole_segments
+from numba_nlp.errors import STATUS_OUTPUT_FULL, UnsupportedFeatureError
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["SentencePieceRowEncoder"]
@@ -39,6 +39,8 @@ class SentencePieceRowEncoder(CachedEncoder):
     def __init__(self, vocabulary: Vocabulary, tables: Any, special_first: NDArray[np.uint8]) -> None:
         self._vocabulary = vocabulary
         self._renumbering = Renumbering(vocabulary) if "piece_ids" in vocabulary else None
+        # the classes whose ids another file gives (Marian, M2M100) have no word ids in transformers either
+        self.knows_words = self._renumbering is None
         if self._renumbering is not None:
             self.id_table, self.left_alone = self._renumbering.table, self._renumbering.left_alone
         super().__init__(tables, vocabulary.metadata["pattern"], special_first)
@@ -52,6 +54,16 @@ class SentencePieceRowEncoder(CachedEncoder):
     @abstractmethod
     def name_unknown(self) -> Any:
         """The kernel that looks unknown text up (:func:`numba_nlp.kernels.segment.renumber.name_unknown`)."""
+
+    @property
+    @abstractmethod
+    def number_words(self) -> Any:
+        """The kernel that numbers words (:mod:`numba_nlp.kernels.segment.sentencepiece_numbers`)."""
+
+    @property
+    @abstractmethod
+    def splits_words(self) -> bool:
+        """Whether words end at spaces; else each text is one word."""
 
     def finish_chunk(
         self,
@@ -113,7 +125,7 @@ class SentencePieceRowEncoder(CachedEncoder):
                 finish(first, last, ids, offsets)
 
         if unit is not None and self.spanned is not None:
-            whole = whole_rows(starts, ends) if segments is None else segments
+            whole = whole_segments(starts, ends, segments)
             after = None if self._renumbering is None else finish
             return self.spanned.encode(data, starts, ends, whole, unit, num_threads, fill, after)
         return self.encode_segments(
@@ -126,6 +138,39 @@ class SentencePieceRowEncoder(CachedEncoder):
             num_threads,
             None if unit is None else fill_and_finish,
         )
+
+    def word_numbers(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+    ) -> NDArray[np.int32]:
+        if self._renumbering is not None:
+            raise UnsupportedFeatureError(
+                "word ids are not known where another file gives the ids of a SentencePiece model's pieces (Marian, "
+                "M2M100: transformers has none there); leave return_word_ids out"
+            )
+        parts = whole_segments(starts, ends, segments)
+        longest = int((parts.ends - parts.starts).max(initial=0))
+        words = np.empty(ids.size, np.int32)
+        where = np.zeros(1, np.int64)
+        # mostly text grows little; the second size is enough for any
+        for capacity in (longest, longest * (int(self.tables.settings[1]) + 3) // 3 + 16):
+            scratch = self.new_scratch(capacity)
+            room = scratch.text.size
+            alignment = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
+            status = self.number_words(
+                self.tables, self._vocabulary["piece_kinds"], data, *parts[:4], ids, offsets, int(self.splits_words),
+                scratch, alignment, words, where,
+            )  # fmt: skip
+            if status != STATUS_OUTPUT_FULL:
+                break
+        if status < 0:
+            refuse_alignment(f"word ids of row {where[0]}")
+        return words
 
     def _fill_spans(
         self,
@@ -153,7 +198,4 @@ class SentencePieceRowEncoder(CachedEncoder):
             if status != STATUS_OUTPUT_FULL:
                 break
         if status < 0:
-            raise RuntimeError(
-                f"spans of row {first_row + where[0]}: the text does not give these ids; was it changed meanwhile? "
-                "Else please report this with the text"
-            )
+            refuse_alignment(f"spans of row {first_row + where[0]}")

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder, Context, SingleCall
 from numba_nlp._encoders.chunks import Chunk, encode_in_chunks
-from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen
+from numba_nlp._encoders.dropout import drop_until_done
+from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, refuse_alignment
 from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError
 from numba_nlp._encoders.staged_words import StagedWordEncoder
@@ -26,6 +27,7 @@ from numba_nlp._fastcall.families import staged_bpe, staged_unigram
 from numba_nlp._stages.cutter import Cutter
 from numba_nlp._stages.normalizer import Normalizer, checked_sizes, read_only
 from numba_nlp.errors import STATUS_NOT_TILING, UnsupportedFeatureError
+from numba_nlp.kernels.segment.dropout_rows import drop_pieces
 from numba_nlp.kernels.segment.normalize_text import Aligned
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR
 from numba_nlp.kernels.segment.staged_memory import (
@@ -37,6 +39,7 @@ from numba_nlp.kernels.segment.staged_memory import (
 from numba_nlp.kernels.segment.staged_models import ENCODE_BPE_ROWS, ENCODE_UNIGRAM_ROWS
 from numba_nlp.kernels.segment.staged_spans import fill_staged_bpe_spans, fill_staged_unigram_spans
 from numba_nlp.kernels.segment.unigram_memory import new_tables
+from numba_nlp.kernels.tables.word_cache import SPARE_IDS
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["StagedBpeEncoder", "StagedUnigramEncoder"]
@@ -91,6 +94,14 @@ class _BlockSource(ArraySource):
         return chunk._replace(most_ids=most_ids, encode=encode)
 
 
+#: Bytes of text in a block of rows whose words are counted.
+_WORD_BLOCK = 1 << 19
+
+
+#: A bridge that holds any two characters.
+_ALL_PAIRS = frozen(np.full(1024, ~np.uint64(0)))
+
+
 class StagedEncoder(CachedEncoder):
     """Encodes with a vocabulary of algorithm ``staged_unigram`` or ``staged_bpe``.
 
@@ -103,10 +114,14 @@ class StagedEncoder(CachedEncoder):
         How the family cuts pieces further.
     """
 
+    knows_words = True
+
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8], tables: Any, pattern: str) -> None:
         metadata = vocabulary.metadata
-        self._normalizer = Normalizer(vocabulary.arrays, metadata["normalizer_regexes"])
         self._cutter = Cutter(vocabulary.arrays, metadata["cut_regexes"])
+        self._normalizer = Normalizer(
+            vocabulary.arrays, metadata["normalizer_regexes"], notes_first=self._cutter.needs_alignment
+        )
         self._metadata = metadata
         super().__init__(tables, pattern, special_first)
         self._words: StagedWordEncoder | None = None
@@ -185,6 +200,39 @@ class StagedEncoder(CachedEncoder):
         self._remember(encoded, source.n_bytes)
         return encoded
 
+    def word_numbers(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+    ) -> NDArray[np.int32]:
+        if self._cutter.needs_alignment:
+            checked_sizes(starts, ends)
+        done = np.cumsum(ends - starts)
+        words = np.empty(ids.size, np.int32)
+        first = 0
+        while first < starts.size:
+            before = int(done[first - 1]) if first else 0
+            last = max(int(np.searchsorted(done, before + _WORD_BLOCK, side="right")), first + 1)
+            block = self._block(data, starts, ends, segments, first, last, False)
+            most = int((block.ends - block.starts).sum()) + block.starts.size
+            found = np.empty(most + SPARE_IDS, np.int32)
+            places = np.zeros(block.starts.size + 1, np.int64)
+            worker = self._new_worker()
+            given = block.fixed if (block.fixed >= 0).any() else NO_IDS
+            n = self._encode_chunk(worker.context, block.source.text, block.starts, block.ends, given, found, places)
+            worker.close()
+            own = slice(int(offsets[first]), int(offsets[last]))
+            if not np.array_equal(found[:n], ids[own]):
+                refuse_alignment(f"word ids of rows {first} to {last - 1}")
+            in_row = np.arange(block.starts.size) - np.repeat(block.first_of_row[:-1], np.diff(block.first_of_row))
+            words[own] = np.repeat(in_row, np.diff(places))
+            first = last
+        return words
+
     def _block(
         self,
         data: NDArray[np.uint8],
@@ -213,7 +261,11 @@ class StagedEncoder(CachedEncoder):
                 segments, rows = segments.second.cut(segments, rows)
             # where segments begin in their rows: only one at the start is the first
             of_segment = np.repeat(row_starts, np.diff(segments.first_of_row))
-            pieces = self._cutter.cut(rows, read_only(segments.starts - of_segment))
+            bases = segments.starts - of_segment
+            if rows.first_places is not None:
+                # counted from there, the character that is taken for the first one begins at 0, and none where none is
+                bases = np.where(bases == 0, -rows.first_places, bases)
+            pieces = self._cutter.cut(rows, read_only(bases))
         except UnsupportedFeatureError as error:
             reason = error if error.__cause__ is None else error.__cause__
             raise UnsupportedFeatureError(f"in a row from {first_row} to {last_row - 1}: {reason}") from error
@@ -265,10 +317,7 @@ class StagedEncoder(CachedEncoder):
                 break
             capacity = max(-status, 2 * capacity)
         if status < 0:
-            raise RuntimeError(
-                f"spans of row {first_row + int(where[0])}: ids that do not tile the text; please report this with "
-                "the text"
-            )
+            refuse_alignment(f"spans of row {first_row + int(where[0])}")
 
 
 class StagedUnigramEncoder(StagedEncoder):
@@ -353,6 +402,35 @@ class StagedBpeEncoder(StagedEncoder):
 
     def _span_kernel(self) -> Any:
         return fill_staged_bpe_spans
+
+    def _drop_rows(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        probability: float,
+        state: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        if self._cutter.needs_alignment:
+            checked_sizes(starts, ends)
+        block = self._block(data, starts, ends, segments, 0, starts.size, False)
+        # a merge anywhere in a piece gives all of its dropped pairs another chance, so pieces are not cut further
+        tables = self.tables._replace(bridge=_ALL_PAIRS)
+        ids = np.empty(int((block.ends - block.starts).sum()) + block.starts.size, np.int32)
+        offsets = np.zeros(starts.size + 1, np.int64)
+
+        def drop(first: int, capacity: int) -> int:
+            scratch = self.new_scratch(capacity)
+            return int(
+                drop_pieces(
+                    tables, block.source.text, block.starts, block.ends, block.fixed, block.first_of_row, first,
+                    probability, state, scratch, np.empty_like(scratch.heap), ids, offsets,
+                )
+            )  # fmt: skip
+
+        drop_until_done(drop, starts.size, self.kept_capacity, self.capacity_limit)
+        return ids[: offsets[-1]].copy(), offsets
 
     def _piece_widths(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
         widths = np.diff(vocabulary["piece_offsets"]).astype(np.int32)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
-from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, whole_rows
+from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, refuse_alignment, whole_segments
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import wordpiece
 from numba_nlp.errors import STATUS_OUTPUT_FULL
@@ -25,6 +25,7 @@ from numba_nlp.kernels.segment.wordpiece_memory import (
     WordPieceTables,
     new_scratch,
 )
+from numba_nlp.kernels.segment.wordpiece_numbers import number_words_wordpiece
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["WordPieceEncoder"]
@@ -44,6 +45,7 @@ class WordPieceEncoder(CachedEncoder):
 
     #: A normalised word has three bytes a byte of the text, in arrays whose places are 32-bit.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 2
+    knows_words = True
 
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
         arrays = {name: vocabulary[name] for name in WordPieceTables._fields}
@@ -97,7 +99,7 @@ class WordPieceEncoder(CachedEncoder):
             self._fill_spans(data, starts[first:last], ends[first:last], part, first, ids, offsets, unit, *spans)
 
         if unit is not None and self.spanned is not None:
-            parts = whole_rows(starts, ends) if segments is None else segments
+            parts = whole_segments(starts, ends, segments)
             return self.spanned.encode(data, starts, ends, parts, unit, num_threads, spans_of_rows, None)
         return self.encode_segments(
             data,
@@ -109,6 +111,32 @@ class WordPieceEncoder(CachedEncoder):
             num_threads,
             None if unit is None else spans_of_rows,
         )
+
+    def word_numbers(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+    ) -> NDArray[np.int32]:
+        parts = whole_segments(starts, ends, segments)
+        words = np.empty(ids.size, np.int32)
+        where = np.zeros(2, np.int64)
+        capacity = self.kept_capacity
+        while True:
+            scratch = new_scratch(capacity)
+            status = number_words_wordpiece(
+                self.tables, data, *parts[:4], ids, offsets, scratch, np.empty(scratch.text.size, np.int32), words,
+                where,
+            )  # fmt: skip
+            if status != STATUS_OUTPUT_FULL:
+                break
+            capacity = max(int(where[1]), 2 * capacity)
+        if status < 0:
+            refuse_alignment(f"word ids of row {where[0]}")
+        return words
 
     def _fill_spans(
         self,
@@ -136,10 +164,7 @@ class WordPieceEncoder(CachedEncoder):
                 break
             capacity = max(int(where[1]), 2 * capacity)
         if status < 0:
-            raise RuntimeError(
-                f"spans of row {first_row + where[0]}: the text does not give these ids; was it changed meanwhile? "
-                "Else please report this with the text"
-            )
+            refuse_alignment(f"spans of row {first_row + where[0]}")
 
 
 _ONE_TEXT_A_ROW = Segments(NO_PLACES, NO_PLACES, NO_IDS, NO_PLACES)

@@ -14,7 +14,9 @@ __all__ = [
     "sentencepiece",
     "sentencepiece_bpe",
     "staged_bpe",
+    "staged_marked_bpe",
     "staged_unigram",
+    "staged_wordpiece",
     "staged_words",
     "wordpiece",
 ]
@@ -94,6 +96,26 @@ def staged_bpe() -> Family:
 
 
 @cache
+def staged_wordpiece() -> Family:
+    """WordPiece behind general stages."""
+    from numba_nlp.kernels.segment.staged_word_memory import StagedWordPieceScratch, StagedWordPieceTables
+    from numba_nlp.kernels.segment.staged_word_models import FILLS, encode_unseen_staged_wordpiece
+
+    return Family(
+        "staged_wordpiece", StagedWordPieceTables, StagedWordPieceScratch, encode_unseen_staged_wordpiece, FILLS
+    )
+
+
+@cache
+def staged_marked_bpe() -> Family:
+    """BPE with marks behind general stages."""
+    from numba_nlp.kernels.segment.staged_word_memory import StagedMarkedScratch, StagedMarkedTables
+    from numba_nlp.kernels.segment.staged_word_models import FILLS, encode_unseen_staged_marked
+
+    return Family("staged_marked_bpe", StagedMarkedTables, StagedMarkedScratch, encode_unseen_staged_marked, FILLS)
+
+
+@cache
 def staged_words() -> Family:
     """Words of raw text behind general stages."""
     from numba_nlp._fastcall.words import encode_unseen_word
@@ -118,4 +140,6 @@ def make_all() -> None:
         wordpiece()
         staged_unigram()
         staged_bpe()
+        staged_wordpiece()
+        staged_marked_bpe()
         staged_words()

@@ -15,6 +15,7 @@ from numba_nlp._schemas.fields import COMMON_METADATA, MetadataField, Schema, ch
 from numba_nlp._schemas.sentencepiece import SENTENCEPIECE
 from numba_nlp._schemas.sentencepiece_bpe import SENTENCEPIECE_BPE
 from numba_nlp._schemas.staged import STAGED_BPE, STAGED_UNIGRAM
+from numba_nlp._schemas.staged_words import STAGED_MARKED_BPE, STAGED_WORDPIECE
 from numba_nlp._schemas.wordpiece import WORDPIECE
 
 __all__ = ["SCHEMAS", "schema_of"]
@@ -30,6 +31,8 @@ SCHEMAS: dict[str, Schema] = {
     "character_bpe": CHARACTER_BPE,
     "staged_bpe": STAGED_BPE,
     "staged_unigram": STAGED_UNIGRAM,
+    "staged_wordpiece": STAGED_WORDPIECE,
+    "staged_marked_bpe": STAGED_MARKED_BPE,
 }
 
 

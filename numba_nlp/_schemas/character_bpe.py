@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from numba_nlp._schemas.fields import (
 from numba_nlp._schemas.normalizer import NORMALIZER_ARRAYS, check_normalizer
 from numba_nlp._schemas.wordpiece import check_characters
 
-__all__ = ["CHARACTER_BPE"]
+__all__ = ["CHARACTER_BPE", "SYMBOL_ARRAYS", "SYMBOL_LIMITS", "SYMBOL_SIZES", "check_symbols"]
 
 _CODE_POINT_BLOCKS = 0x110000 >> 7
 #: Rules of words, in the order of their numbers (numba_nlp.kernels.segment.character_bpe_memory).
@@ -43,14 +43,10 @@ _MOST_CHARACTERS = 1 << 14
 
 def _check_character_bpe(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     """What the field declarations cannot say."""
-    check_merges(file, arrays["merge_table"], arrays["merge_pairs"], sizes["symbols"])
-    _check_flags(file, arrays, metadata, sizes)
-    _check_parts(file, arrays, sizes)
-    for name in ("character_numbers", "class_blocks", "normal_blocks"):
+    check_symbols(file, arrays, metadata["words"], sizes)
+    for name in ("class_blocks", "normal_blocks"):
         if arrays[name].size % 128:
             fail(file, f"array `{name}` has length {arrays[name].size}, expected a multiple of 128")
-    if arrays["character_forms"].size % 4:
-        fail(file, f"array `character_forms` has length {arrays['character_forms'].size}, expected a multiple of 4")
     for index, needed in (("class_index", metadata["words"] == "clip"), ("normal_index", metadata["words"] == "bert")):
         blocks = arrays[index.replace("index", "blocks")].size // 128
         size = _CODE_POINT_BLOCKS if needed else 0
@@ -70,12 +66,24 @@ def _check_character_bpe(file: str, arrays: Arrays, metadata: Mapping[str, Any],
     check_normalizer(file, arrays, metadata)
 
 
-def _check_flags(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+def check_symbols(file: str, arrays: Arrays, rule: str, sizes: Mapping[str, int]) -> None:
+    """Characters, merges and flags fit each other; ``rule`` is that of words."""
+    check_merges(file, arrays["merge_table"], arrays["merge_pairs"], sizes["symbols"])
+    _check_flags(file, arrays, rule, sizes)
+    _check_parts(file, arrays, sizes)
+    if arrays["character_numbers"].size % 128:
+        size = arrays["character_numbers"].size
+        fail(file, f"array `character_numbers` has length {size}, expected a multiple of 128")
+    if arrays["character_forms"].size % 4:
+        fail(file, f"array `character_forms` has length {arrays['character_forms'].size}, expected a multiple of 4")
+
+
+def _check_flags(file: str, arrays: Arrays, rule: str, sizes: Mapping[str, int]) -> None:
     n_merges = sizes["merges"]
     rank_count = arrays["merge_ranks"].size
     if rank_count not in (0, n_merges):
         fail(file, f"array `merge_ranks` has length {rank_count}, expected 0 or {n_merges}")
-    words = WORDS.index(metadata["words"])
+    words = WORDS.index(rule)
     # without ranks no two merges have the same one
     first_tied = (0, n_merges + 2) if rank_count else (n_merges + 1, n_merges + 2)
     ranges = (
@@ -87,9 +95,9 @@ def _check_flags(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: 
             fail(file, f"array `flags` holds {flag} as {what}, expected {low} <= value < {high}")
     if arrays["flags"][3] and not np.array_equal(arrays["merge_symbols"], _N_BASE + np.arange(n_merges)):
         fail(file, "array `merge_symbols` does not count from 256 on, though array `flags` says so")
-    if arrays["flags"][7] >= 0 and metadata["words"] != "spaces":
+    if arrays["flags"][7] >= 0 and rule != "spaces":
         fail(file, "array `flags` has a symbol of the end of a word, which only words between spaces may have")
-    if arrays["flags"][6] and metadata["words"] != "clip":
+    if arrays["flags"][6] and rule != "clip":
         fail(file, "array `flags` has characters that are bytes, which only words of CLIP may have")
 
 
@@ -113,6 +121,37 @@ def _check_parts(file: str, arrays: Arrays, sizes: Mapping[str, int]) -> None:
             fail(file, f"array `{name}` holds {int(arrays[name].min())}, expected {lowest} or more")
 
 
+#: Characters and their merges.
+SYMBOL_ARRAYS = (
+    ArrayField("character_index", "uint16", length=_CODE_POINT_BLOCKS, low=0, high="character blocks"),
+    ArrayField("character_numbers", "int32", low=0, high="characters"),
+    ArrayField("character_forms", "int32", low=0, high="symbols"),
+    ArrayField("merge_table", "uint32"),
+    ArrayField("merge_pairs", "uint64", length="merges"),
+    ArrayField("merge_symbols", "int32", low=0, high="symbols"),
+    ArrayField("merge_ranks", "int32", low=0, high=2**31 - 1),
+    ArrayField("symbol_ids", "int32", low=-(2**30), high="ids"),
+    ArrayField("final_ids", "int32", length="symbols", low=-(2**30), high="ids"),
+    ArrayField("part_offsets", "int32"),
+    ArrayField("part_ids", "int32"),
+    ArrayField("flags", "int64", length=len(_FLAGS)),
+)
+SYMBOL_SIZES: dict[str, Callable[[Arrays], int]] = {
+    "symbols": lambda arrays: arrays["symbol_ids"].size,
+    "merges": lambda arrays: arrays["merge_symbols"].size,
+    "characters": lambda arrays: arrays["character_forms"].size // 4,
+    "character blocks": lambda arrays: arrays["character_numbers"].size // 128,
+    "parted symbols": lambda arrays: arrays["part_offsets"].size - 1,
+}
+# Pairs have 20 bits a symbol, of which the last one stands for "no symbol"; a key has 26 bits for a merge number.
+SYMBOL_LIMITS = {
+    "symbols": (1, 2**20 - 1),
+    "merges": (0, 2**24 - 1),
+    "characters": (1, 2**31 - 1),
+    "character blocks": (1, 65536),
+    "parted symbols": (0, 2**29),
+}
+
 CHARACTER_BPE = Schema(
     arrays=(
         ArrayField("piece_bytes", "uint8"),
@@ -121,24 +160,13 @@ CHARACTER_BPE = Schema(
         ArrayField("piece_lookup", "int32", low=-1, high="ids", is_table=True),
         ArrayField("decoded_bytes", "uint8"),
         ArrayField("decoded_offsets", "int64", length="ends of forms", offsets_into="decoded_bytes"),
-        ArrayField("character_index", "uint16", length=_CODE_POINT_BLOCKS, low=0, high="character blocks"),
-        ArrayField("character_numbers", "int32", low=0, high="characters"),
-        ArrayField("character_forms", "int32", low=0, high="symbols"),
-        ArrayField("merge_table", "uint32"),
-        ArrayField("merge_pairs", "uint64", length="merges"),
-        ArrayField("merge_symbols", "int32", low=0, high="symbols"),
-        ArrayField("merge_ranks", "int32", low=0, high=2**31 - 1),
-        ArrayField("symbol_ids", "int32", low=-(2**30), high="ids"),
-        ArrayField("final_ids", "int32", length="symbols", low=-(2**30), high="ids"),
-        ArrayField("part_offsets", "int32"),
-        ArrayField("part_ids", "int32"),
+        *SYMBOL_ARRAYS,
         ArrayField("class_index", "uint16"),
         ArrayField("class_blocks", "uint8", among=tuple(range(10))),
         ArrayField("normal_index", "uint16"),
         ArrayField("normal_blocks", "uint32"),
         ArrayField("normal_several", "uint32"),
         ArrayField("pair_kinds", "uint8", among=(0, 1, 3, 4, 255)),
-        ArrayField("flags", "int64", length=len(_FLAGS)),
         ArrayField("special_bytes", "uint8"),
         ArrayField("special_offsets", "int64", offsets_into="special_bytes"),
         ArrayField("special_ids", "int32", length="special_tokens", low=0, high="ids"),
@@ -162,23 +190,10 @@ CHARACTER_BPE = Schema(
     sizes={
         "ids": lambda arrays: arrays["piece_offsets"].size - 1,
         "ends of forms": lambda arrays: 2 * arrays["piece_offsets"].size - 1,
-        "symbols": lambda arrays: arrays["symbol_ids"].size,
-        "merges": lambda arrays: arrays["merge_symbols"].size,
-        "characters": lambda arrays: arrays["character_forms"].size // 4,
-        "character blocks": lambda arrays: arrays["character_numbers"].size // 128,
         "special_tokens": lambda arrays: arrays["special_offsets"].size - 1,
-        "parted symbols": lambda arrays: arrays["part_offsets"].size - 1,
+        **SYMBOL_SIZES,
     },
-    # Pairs have 20 bits a symbol, of which the last one stands for "no symbol"; a key has 26 bits for a merge number.
-    limits={
-        "ids": (1, 2**31 - 1),
-        "symbols": (1, 2**20 - 1),
-        "merges": (0, 2**24 - 1),
-        "characters": (1, 2**31 - 1),
-        "character blocks": (1, 65536),
-        "special_tokens": (0, 2**31 - 1),
-        "parted symbols": (0, 2**29),
-    },
+    limits={"ids": (1, 2**31 - 1), "special_tokens": (0, 2**31 - 1), **SYMBOL_LIMITS},
     size="ids",
     check=_check_character_bpe,
     groups=(NORMALIZER_ARRAYS,),

@@ -146,12 +146,13 @@ def _check_program(file: str, arrays: Arrays, metadata: Mapping[str, Any]) -> No
             operations.OP_PREPEND: [first],
             operations.OP_REPLACE: [first, second],
             operations.OP_REPLACE_RUNS: [third],
+            operations.OP_SURROUND: [second],
             op_regex: [second],
         }
         is_known = 0 <= operation <= op_regex and all(0 <= n < n_strings for n in strings.get(operation, ()))
         if operation == operations.OP_FORM:
             is_known &= 0 <= first < 4 and has["form"]
-        elif operation == operations.OP_MAP:
+        elif operation in (operations.OP_MAP, operations.OP_SURROUND):
             is_known &= 0 <= first < arrays["map_pages"].size // _BLOCKS
         elif operation == operations.OP_CHARSMAP:
             is_known &= has["cluster"]

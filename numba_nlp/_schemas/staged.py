@@ -21,7 +21,17 @@ from numba_nlp._schemas.fields import (
 from numba_nlp._schemas.normalizer import NORMALIZER_ARRAYS, check_normalizer
 from numba_nlp._schemas.stages import CUT_ARRAYS, DECODER_ARRAYS, check_cutter, check_decoder
 
-__all__ = ["STAGED_BPE", "STAGED_UNIGRAM"]
+__all__ = [
+    "PIECES",
+    "STAGED_BPE",
+    "STAGED_LIMITS",
+    "STAGED_METADATA",
+    "STAGED_SIZES",
+    "STAGED_UNIGRAM",
+    "STAGES",
+    "WORDS",
+    "check_stages",
+]
 
 _CODE_POINT_BLOCKS = 0x110000 >> 7
 _N_BASE = 256
@@ -29,7 +39,7 @@ _MAX_SCORE = 1e30
 _LISTS = ("normalizers", "pre_tokenizers", "decoders")
 
 
-def _check_stages(file: str, arrays: Arrays, metadata: Mapping[str, Any]) -> None:
+def check_stages(file: str, arrays: Arrays, metadata: Mapping[str, Any]) -> None:
     """What both have around the model."""
     if "normalizer_program" not in arrays:
         fail(file, "array `normalizer_program` is missing")
@@ -50,7 +60,7 @@ def _check_stages(file: str, arrays: Arrays, metadata: Mapping[str, Any]) -> Non
 
 
 def _check_unigram(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-    _check_stages(file, arrays, metadata)
+    check_stages(file, arrays, metadata)
     scores = arrays["piece_scores64"]
     if scores.size > sizes["ids"]:
         fail(file, f"array `piece_scores64` has length {scores.size}, more than the {sizes['ids']} ids")
@@ -83,7 +93,7 @@ def _check_trie(file: str, arrays: Arrays, n_model: int) -> None:
 def _check_bpe(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     from numba_nlp.kernels.segment import sentencepiece_bpe_memory as memory
 
-    _check_stages(file, arrays, metadata)
+    check_stages(file, arrays, metadata)
     check_merges(file, arrays["merge_table"], arrays["merge_pairs"], sizes["symbols"])
     n_merges, ranks, products = sizes["merges"], arrays["merge_ranks"], arrays["merge_symbols"]
     if ranks.size not in (0, n_merges):
@@ -117,13 +127,13 @@ def _check_bridge(file: str, bridge: NDArray[np.uint64]) -> None:
         fail(file, "array `bridge` lets text be cut inside a character")
 
 
-_PIECES = (
+PIECES = (
     ArrayField("piece_bytes", "uint8"),
     ArrayField("piece_offsets", "int64", offsets_into="piece_bytes"),
     ArrayField("piece_kinds", "uint8", length="ids", among=(0, 2, 3, 5, 255)),
     ArrayField("piece_lookup", "int32", low=-1, high="ids", is_table=True),
 )
-_STAGES = (
+STAGES = (
     *CUT_ARRAYS,
     ArrayField("class_index", "uint16", length=_CODE_POINT_BLOCKS, low=0, high="blocks"),
     ArrayField("class_blocks", "uint8", among=tuple(range(10))),
@@ -135,25 +145,25 @@ _STAGES = (
     ArrayField("template_single", "int32", low=-1, high="ids"),
 )
 #: Where raw text may be cut into words; both or none.
-_WORDS = (
+WORDS = (
     ArrayField("solid_pages", "uint16", length=_CODE_POINT_BLOCKS, low=0, high="solid_blocks"),
     ArrayField("solid_blocks", "uint8", low=0, high=2),
 )
-_METADATA = (
+STAGED_METADATA = (
     *COMMON_METADATA,
     MetadataField("reference", str, ("tokenizers",)),
     MetadataField("unknown_id", int),
     MetadataField("byte_fallback", bool),
     MetadataField("special_policy", str, ("raise", "match", "plain")),
 )
-_SIZES = {
+STAGED_SIZES = {
     "ids": lambda arrays: arrays["piece_offsets"].size - 1,
     "special_tokens": lambda arrays: arrays["special_offsets"].size - 1,
     "blocks": lambda arrays: arrays["class_blocks"].size // 128,
     "cut_blocks": lambda arrays: arrays["cut_blocks"].size // 128,
     "solid_blocks": lambda arrays: arrays["solid_blocks"].size // 128 if "solid_blocks" in arrays else 1,
 }
-_LIMITS = {
+STAGED_LIMITS = {
     "ids": (1, 2**31 - 1),
     "special_tokens": (0, 2**31 - 1),
     "blocks": (1, 65536),
@@ -163,23 +173,23 @@ _LIMITS = {
 
 STAGED_UNIGRAM = Schema(
     arrays=(
-        *_PIECES,
+        *PIECES,
         ArrayField("piece_scores64", "float64"),
         ArrayField("trie_units", "uint32"),
         ArrayField("byte_ids", "int32", length=256, low=-1, high="ids"),
-        *_STAGES,
+        *STAGES,
     ),
-    metadata=_METADATA,
-    sizes={**_SIZES, "model": lambda arrays: arrays["piece_scores64"].size},
-    limits={**_LIMITS, "model": (1, 2**31 - 1)},
+    metadata=STAGED_METADATA,
+    sizes={**STAGED_SIZES, "model": lambda arrays: arrays["piece_scores64"].size},
+    limits={**STAGED_LIMITS, "model": (1, 2**31 - 1)},
     size="ids",
     check=_check_unigram,
-    groups=(NORMALIZER_ARRAYS, _WORDS),
+    groups=(NORMALIZER_ARRAYS, WORDS),
 )
 
 STAGED_BPE = Schema(
     arrays=(
-        *_PIECES,
+        *PIECES,
         ArrayField("character_index", "uint16", length=_CODE_POINT_BLOCKS, low=0, high="character blocks"),
         ArrayField("character_symbols", "int32", low=0, high="symbols"),
         ArrayField("merge_table", "uint32"),
@@ -190,18 +200,18 @@ STAGED_BPE = Schema(
         ArrayField("byte_ids", "int32", length=256, low=-1, high="ids"),
         ArrayField("bridge", "uint64", length=1024),
         ArrayField("bpe_flags", "int64", length=5),
-        *_STAGES,
+        *STAGES,
     ),
-    metadata=(*_METADATA, MetadataField("ignore_merges", bool)),
+    metadata=(*STAGED_METADATA, MetadataField("ignore_merges", bool)),
     sizes={
-        **_SIZES,
+        **STAGED_SIZES,
         "symbols": lambda arrays: arrays["symbol_ids"].size,
         "merges": lambda arrays: arrays["merge_symbols"].size,
         "character blocks": lambda arrays: arrays["character_symbols"].size // 128,
     },
     # Pairs have 20 bits a symbol, of which the last one stands for "no symbol"; a key has 26 bits for a merge number.
-    limits={**_LIMITS, "symbols": (1, 2**20 - 1), "merges": (0, 2**24 - 1), "character blocks": (1, 65536)},
+    limits={**STAGED_LIMITS, "symbols": (1, 2**20 - 1), "merges": (0, 2**24 - 1), "character blocks": (1, 65536)},
     size="ids",
     check=_check_bpe,
-    groups=(NORMALIZER_ARRAYS, _WORDS),
+    groups=(NORMALIZER_ARRAYS, WORDS),
 )

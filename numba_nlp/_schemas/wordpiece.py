@@ -18,7 +18,7 @@ from numba_nlp._schemas.fields import (
     fail,
 )
 
-__all__ = ["WORDPIECE", "check_characters"]
+__all__ = ["WORDPIECE", "check_characters", "check_model"]
 
 _CODE_POINT_BLOCKS = 0x110000 >> 7
 #: Kinds of characters; those before SEVERAL are single units (numba_nlp.kernels.segment.normalize_bert).
@@ -32,14 +32,19 @@ _GROWTH = 3
 def _check_wordpiece(file: str, arrays: Arrays, metadata: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
     """What the field declarations cannot say."""
     check_characters(file, arrays)
+    check_model(file, arrays, sizes["ids"])
+    check_special_tokens(file, arrays)
+
+
+def check_model(file: str, arrays: Arrays, n_ids: int) -> None:
+    """Constants and pieces are those of a vocabulary with so many ids."""
     constants: list[int] = arrays["wordpiece"].tolist()
     unknown, most_characters, further = constants
-    if not 0 <= unknown < sizes["ids"]:
-        fail(file, f"array `wordpiece` holds the id {unknown} of unknown words, expected 0 <= id < {sizes['ids']}")
+    if not 0 <= unknown < n_ids:
+        fail(file, f"array `wordpiece` holds the id {unknown} of unknown words, expected 0 <= id < {n_ids}")
     if not 0 <= most_characters < 2**31:
         fail(file, f"array `wordpiece` allows words of {most_characters} characters, expected 0 to {2**31 - 1}")
-    _check_trie(file, arrays["trie_units"], further, sizes["ids"])
-    check_special_tokens(file, arrays)
+    _check_trie(file, arrays["trie_units"], further, n_ids)
 
 
 def check_characters(file: str, arrays: Arrays) -> None:

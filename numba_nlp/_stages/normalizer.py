@@ -19,6 +19,7 @@ from numba_nlp.kernels.segment.normalize_forms import FormTables
 from numba_nlp.kernels.segment.normalize_maps import MapTables
 from numba_nlp.kernels.segment.normalize_precompiled import CharsmapTables
 from numba_nlp.kernels.segment.normalize_program import (
+    OP_CHARSMAP,
     OPERATIONS,
     STEP,
     NormalizerScratch,
@@ -47,11 +48,15 @@ class Rows(NamedTuple):
         Text, and ranges that count from the start of each original row; without ranges when nobody asked for them.
     starts, ends : int64[rows], int64[rows]
         The rows in ``source``.
+    first_places : int64[rows] or None
+        Where the range of the character begins that tokenizers takes for the first one of each row; -1 where it takes
+        none for it. None: 0 everywhere.
     """
 
     source: Aligned
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
+    first_places: NDArray[np.int64] | None = None
 
 
 class _ArrayStage:
@@ -116,21 +121,35 @@ class Normalizer:
         Those of :func:`normalizer_tables`, and ``class_index``, ``class_blocks`` where there are regular expressions.
     regexes : Sequence of str
         Regular expressions that the program names, in the syntax of tokenizers.
+    notes_first : bool
+        Whether rows with ranges come with ``first_places``. They are others than 0 behind a charsmap that leaves
+        characters out at the start of a row, where tokenizers counts on as if it had not
+        (``vocab_tools/compiler/first_places.py``).
     """
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]], regexes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, arrays: Mapping[str, NDArray[Any]], regexes: Sequence[str] = (), *, notes_first: bool = False
+    ) -> None:
         tables = normalizer_tables(arrays)
         steps = tables.program.reshape(-1, STEP)
         #: Whether ASCII text stays as it is.
         self.ascii_stays = bool(tables.ascii_stays[0])
         #: Array programs and (expression, content), in the order in which they are applied.
         self._stages: list[_ArrayStage | tuple[RegexSplitter, NDArray[np.uint8]]] = []
-        bounds = [-1, *np.flatnonzero(steps[:, 0] == OP_REGEX).tolist(), len(steps)]
+        #: The stage behind which first places are noted.
+        self._noted: _ArrayStage | None = None
+        stands_alone = steps[:, 0] == OP_REGEX
+        if notes_first and _leaves_out(tables.charsmap):
+            stands_alone |= steps[:, 0] == OP_CHARSMAP
+        bounds = [-1, *np.flatnonzero(stands_alone).tolist(), len(steps)]
         for before, place in pairwise(bounds):
             if place > before + 1:
                 program = read_only(steps[before + 1 : place].reshape(-1).copy())
                 self._stages.append(_ArrayStage(tables._replace(program=program)))
-            if place < len(steps):
+            if place < len(steps) and steps[place, 0] == OP_CHARSMAP:
+                self._noted = _ArrayStage(tables._replace(program=read_only(steps[place].copy())))
+                self._stages.append(self._noted)
+            elif place < len(steps):
                 splitter = RegexSplitter(
                     regexes[steps[place, 1]], arrays["class_index"], arrays["class_blocks"], "tokenizers"
                 )
@@ -192,17 +211,37 @@ class Normalizer:
         if aligned:
             checked_sizes(starts, ends)
         rows: Rows | None = None
+        first_places: NDArray[np.int64] | None = None
         for stage in self._stages:
             if isinstance(stage, _ArrayStage):
-                if rows is None:
+                before = rows
+                if before is None:
                     rows = _run(stage, data, starts, ends, aligned)
                 else:
-                    before = rows
                     text, first, last = (read_only(a) for a in (before.source.text, before.starts, before.ends))
                     rows = _composed(before, _run(stage, text, first, last, aligned))
+                if stage is self._noted and aligned:
+                    first_places = _first_places(before, rows)
             else:
                 rows = _replace(*stage, rows or aligned_rows(data, starts, ends, aligned), aligned)
-        return rows or aligned_rows(data, starts, ends, aligned)
+        return (rows or aligned_rows(data, starts, ends, aligned))._replace(first_places=first_places)
+
+
+def _leaves_out(charsmap: CharsmapTables) -> bool:
+    """Whether some rule of a charsmap leaves nothing."""
+    places = (charsmap.units[charsmap.units >> 31 != 0] & 0x7FFFFFFF).astype(np.int64)
+    # what lies beyond the text is as empty as what is ended at once
+    return bool((np.append(charsmap.text, 0)[np.minimum(places, charsmap.text.size)] == 0).any())
+
+
+def _first_places(before: Rows | None, rows: Rows) -> NDArray[np.int64]:
+    """Where the first character behind a stage comes from, if the first one before it begins its row."""
+    found = np.zeros(rows.starts.size, np.int64)
+    filled = rows.starts < rows.ends
+    found[filled] = rows.source.starts[rows.starts[filled]]
+    if before is not None:
+        found[filled] = np.where(before.source.starts[before.starts[filled]] == 0, found[filled], -1)
+    return found
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import numba_nlp as nlp
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables
 from numba_nlp.kernels.segment.bpe_memory import new_scratch as new_byte_scratch
 from numba_nlp.kernels.segment.dropout import (
@@ -20,10 +21,14 @@ from numba_nlp.kernels.segment.merge_list import start_list
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import new_scratch
 from numba_nlp.kernels.tables.merge_table import new_merge_table
 from numba_nlp.reference.segment import dropout as twin
+from numba_nlp.reference.segment import dropout_rows as rows_twin
 from numba_nlp.reference.segment import merge_list as merge_twin
 from numba_nlp.reference.segment import sentencepiece_bpe as segment_twin
 from numba_nlp.reference.segment.dropout import Stream
+from numba_nlp.reference.segment.word_numbers import word_lengths
+from tests.dropout_models import listed_bpe, scored_bpe
 from tests.sentencepiece_models import CHARACTERS, model_of, random_model, tokens
+from tests.toy_vocabulary import MERGES, SPECIALS, toy_vocabulary
 
 RULES = [DROP_ONCE, DROP_EACH_STEP]
 probabilities = st.sampled_from((0.0, 0.1, 0.5, 0.9, 1.0))
@@ -173,11 +178,86 @@ def test_byte_level(piece, rule, probability):
     heap, dropped = np.zeros(300, np.uint64), np.zeros(300, np.uint64)
     scratch = new_byte_scratch(5, False, 100)
     n = merge_piece_with_dropout(
-        tables, data, 1, len(piece), rule, probability, state_of(3), scratch, heap, dropped, ids, 1
+        tables, none[:0], data, 1, len(piece), rule, probability, state_of(3), scratch, heap, dropped, ids, 1
     )
     expected = twin.join_with_dropout(piece, merges, rule, probability, Stream(3, 0))
     assert (ids[1 : 1 + n] - 1).tolist() == expected
     short = new_byte_scratch(5, False, 1)
     if len(piece) > 1:
-        arguments = (tables, data, 1, len(piece), rule, probability, state_of(3), short, heap, dropped, ids, 1)
+        arguments = (
+            tables,
+            none[:0],
+            data,
+            1,
+            len(piece),
+            rule,
+            probability,
+            state_of(3),
+            short,
+            heap,
+            dropped,
+            ids,
+            1,
+        )
         assert merge_piece_with_dropout(*arguments) == -len(piece)
+
+
+# --- rows --------------------------------------------------------------------------------------------------------
+
+TOY = nlp.Tokenizer(toy_vocabulary())
+END = SPECIALS[0].decode()
+END_ID = 256 + len(MERGES)
+
+
+@given(
+    rows=st.lists(st.lists(st.sampled_from(["the", " the", "and", "\u00e9", " ", "x", END]), max_size=6), max_size=4),
+    probability=probabilities,
+    seed=st.integers(0, 2**64 - 1),
+)
+def test_rows_of_bytes(rows, probability, seed):
+    products = {left + right: 256 + number for number, (left, right) in enumerate(MERGES)}
+    number_of = lambda part: part[0] if len(part) == 1 else products[part]  # noqa: E731
+    merges = {
+        (number_of(left), number_of(right)): (rank, products[left + right]) for rank, (left, right) in enumerate(MERGES)
+    }
+    vocabulary = TOY.vocabulary
+    expected = []
+    for row, parts in enumerate(rows):
+        words: list = []
+        for part in "".join(parts).replace(END, f"\0{END}\0").split("\0"):
+            data, start = np.frombuffer(part.encode(), np.uint8), 0
+            if part == END:
+                words.append(END_ID)
+                continue
+            tables = vocabulary["class_index"], vocabulary["class_blocks"]
+            for length in word_lengths("gpt2", *tables, data, 0, data.size):
+                words.append(data[start : start + length].tolist())
+                start += length
+        expected.append(rows_twin.drop_row(words, merges, int, DROP_EACH_STEP, probability, seed, row))
+    found = TOY.encode_batch(["".join(parts) for parts in rows], dropout=probability, seed=seed, num_threads=1)
+    if probability > 0:
+        assert found.to_list() == expected
+
+
+@pytest.mark.parametrize(("made", "rule"), [(listed_bpe, DROP_EACH_STEP), (scored_bpe, DROP_ONCE)])
+@given(
+    rows=st.lists(st.text("abc", max_size=12), max_size=4),
+    probability=probabilities,
+    seed=st.integers(0, 2**64 - 1),
+)
+def test_rows_of_characters(made, rule, rows, probability, seed):
+    model = made()
+    words = [[[model.ids[character] for character in row]] for row in rows]
+    expected = [
+        rows_twin.drop_row(word, model.merges, int, rule, probability, seed, row) for row, word in enumerate(words)
+    ]
+    assert model.ours.encode_batch(rows, dropout=probability, seed=seed, num_threads=1).to_list() == (
+        expected if probability > 0 else [model.ours.encode(row).tolist() for row in rows]
+    )
+
+
+@pytest.mark.parametrize("made", [listed_bpe, scored_bpe])
+def test_rows_longer_than_the_scratch(made):
+    ours = made().ours
+    assert ours.encode_batch(["ab", "a" * 20_000], dropout=1.0).row_lengths.tolist() == [2, 20_000]
+    assert TOY.encode("x" * 9_000, dropout=0.5).size == 9_000

@@ -12,7 +12,7 @@ from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment import normalize_edits, normalize_forms, normalize_program
 from numba_nlp.kernels.segment.graphemes import ClusterTables, cluster_end
 from numba_nlp.kernels.segment.normalize_forms import FormTables, new_form_scratch, normal_form
-from numba_nlp.kernels.segment.normalize_maps import MapTables, map_characters
+from numba_nlp.kernels.segment.normalize_maps import MapTables, map_characters, surround_characters
 from numba_nlp.kernels.segment.normalize_precompiled import CharsmapTables, apply_charsmap
 from numba_nlp.kernels.segment.normalize_program import new_normalizer_scratch, normalize, normalize_rows
 from numba_nlp.kernels.segment.normalize_text import UNCHANGED, Aligned, copy_aligned, load_aligned, new_aligned
@@ -156,6 +156,15 @@ def test_character_maps(name, text):
     number = MAPS.index(name)
     expected = plain_maps.map_characters(character_map(name), plain_text.load_aligned(text))
     agree(lambda *arguments: map_characters(tables, number, *arguments), expected, text)
+
+
+@given(text=texts, name=st.sampled_from(MAPS), content=st.sampled_from(["", " ", "\u2581x"]))
+def test_surround_characters(text, name, content):
+    compiled = compile_normalizers([normalizers.CharacterMap(other) for other in MAPS]).arrays
+    tables = MapTables(*(frozen(compiled[f"map_{field}"]) for field in MapTables._fields))
+    expected = plain_maps.surround_characters(character_map(name), content, plain_text.load_aligned(text))
+    number = MAPS.index(name)
+    agree(lambda *arguments: surround_characters(tables, number, string(content), *arguments), expected, text)
 
 
 def string(text):

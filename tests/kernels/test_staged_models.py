@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from numba_nlp.kernels.segment import staged_models as kernels
 from numba_nlp.kernels.segment import staged_spans as span_kernels
+from numba_nlp.kernels.segment import staged_word_models as word_kernels
 from numba_nlp.kernels.segment.normalize_text import Aligned
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, new_word_cache
@@ -36,19 +37,26 @@ PARTS = [
 pieces = st.lists(st.sampled_from(PARTS), min_size=1, max_size=6).map("".join)
 
 
+#: Segmenter and what fills spans, by the first word of the name.
+MODELS = {
+    "unigram": (kernels.segment_unigram, span_kernels.fill_staged_unigram_spans),
+    "bpe": (kernels.segment_bpe, span_kernels.fill_staged_bpe_spans),
+    "wordpiece": (word_kernels.segment_wordpiece, span_kernels.fill_staged_wordpiece_spans),
+    "marked": (word_kernels.segment_marked, span_kernels.fill_staged_marked_spans),
+}
+
+
 class Model:
     """Tables of one of the staged tokenizers, and its segmenter on bytes."""
 
     def __init__(self, name: str) -> None:
         encoder: Any = staged(name).ours._encoder
         self.tables, self.scratch, self.widths = encoder.tables, encoder.new_scratch(4096), encoder._widths
-        self.is_unigram = name.startswith("unigram")
-        self.segment_kernel = kernels.segment_unigram if self.is_unigram else kernels.segment_bpe
+        self.segment_kernel, self.spans = MODELS[name.split(maxsplit=1)[0]]
         self.rows = encoder.encode_rows(encoder._pattern)
-        self.spans = span_kernels.fill_staged_unigram_spans if self.is_unigram else span_kernels.fill_staged_bpe_spans
         self.whole: dict[bytes, int] = {}
         vocabulary = staged(name).ours.vocabulary
-        if not self.is_unigram and vocabulary.metadata["ignore_merges"]:
+        if vocabulary.metadata.get("ignore_merges", False):
             lookup = vocabulary["piece_lookup"]
             bounds, content = vocabulary["piece_offsets"], vocabulary["piece_bytes"].tobytes()
             self.whole = {content[bounds[i] : bounds[i + 1]]: int(i) for i in lookup[lookup >= 0].tolist()}
@@ -72,7 +80,10 @@ def model(name: str) -> Model:
     return Model(name)
 
 
-NAMES = ("unigram", "unigram bytes", "bpe bytes fused", "bpe", "bpe cut whole")
+NAMES = (
+    "unigram", "unigram bytes", "bpe bytes fused", "bpe", "bpe cut whole", "wordpiece", "marked fused",
+    "marked bert whole", "marked prefix",
+)  # fmt: skip
 any_name = st.sampled_from(NAMES)
 
 

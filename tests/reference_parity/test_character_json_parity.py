@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,16 +43,22 @@ def compare(path: Path, rows: list[str]) -> None:
     tokenizer, reference = nlp.load_tokenizer(path), Tokenizer.from_file(str(path))
     found = tokenizer.encode_batch(rows, spans=True)
     expected = reference.encode_batch(rows, add_special_tokens=False)
+    words = tokenizer(rows, return_word_ids=True, add_special_tokens=False).word_ids
     for row, encoding in enumerate(expected):
         part = slice(found.offsets[row], found.offsets[row + 1])
         assert found.values[part].tolist() == encoding.ids, rows[row]
         assert list(zip(found.starts[part], found.ends[part], strict=True)) == encoding.offsets, rows[row]
         assert tokenizer.encode(rows[row]).tolist() == encoding.ids, rows[row]
+        assert words[row].tolist() == encoding.word_ids, rows[row]
     for skip in (False, True):
         decoded = [reference.decode(encoding.ids, skip_special_tokens=skip) for encoding in expected]
         assert tokenizer.decode_batch(found, skip_special_tokens=skip) == decoded
     full = tokenizer.encode_batch(rows[:50], add_special_tokens=True)
     assert [row.tolist() for row in full] == [encoding.ids for encoding in reference.encode_batch(rows[:50])]
+    pairs = tokenizer(rows[:50], rows[1:51], return_token_type_ids=True)
+    both = reference.encode_batch(list(pairwise(rows[:51])))
+    assert pairs.input_ids.to_list() == [encoding.ids for encoding in both]
+    assert pairs.token_type_ids.to_list() == [encoding.type_ids for encoding in both]
 
 
 def gpt_settings(model: dict[str, Any]) -> dict[str, Any]:
@@ -122,15 +129,11 @@ def test_refusals(tmp_path: Path) -> None:
         with pytest.raises(kind, match=message):
             vocab_tools.compile(write(tmp_path, settings))
 
-    refused("pre_tokenizer", pre_tokenizer={"type": "WhitespaceSplit"})
-    refused("normalizer", normalizer={"type": "NFC"})
-    refused("decoder", decoder=None)
-    refused("suffix", decoder={"type": "BPEDecoder", "suffix": "@"})
+    refused("pre_tokenizer", pre_tokenizer={"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True})
+    refused("normalizer", normalizer={"type": "Novel"})
+    refused("decoder", decoder={"type": "CTC"})
     refused("unk_token", options={"unk_token": None})
     refused("unk_token", SourceFormatError, options={"unk_token": "?"})
     refused("byte_fallback", options={"byte_fallback": True})
-    refused("ignore_merges", options={"ignore_merges": True})
     refused("dropout", options={"dropout": 0.5})
     refused("prefix", options={"continuing_subword_prefix": "é"})
-    token = gpt_settings(model_of(["<unk>"], []))["added_tokens"][0] | {"normalized": True}
-    refused("added_tokens", added_tokens=[token])

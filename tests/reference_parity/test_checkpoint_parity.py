@@ -25,6 +25,8 @@ PARTS = ("model", "normalizer", "pre_tokenizer", "decoder", "post_processor", "a
 _MASK = {"content": "<mask>", "lstrip": True, "rstrip": False, "normalized": True, "single_word": False}
 _GPT2 = merged_files(byte_level("<|endoftext|>"))
 _ROBERTA = merged_files(byte_level("<s>", "<pad>", "</s>", "<unk>", "<mask>"))
+_GPT = merged_files(end_of_word("<unk>"))
+_CLIP = merged_files(end_of_word("<|startoftext|>", "<|endoftext|>"))
 _ADDED = {
     "0": {"content": "<|endoftext|>", "special": True, "normalized": False},
     "263": {"content": "<extra>", "special": False, "normalized": False, "rstrip": True},
@@ -105,17 +107,43 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         },
         {},
     ),
-}
-#: Read by no reader yet, or in another way: the tokenizer.json alone is compared.
-DOCUMENTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "openai-gpt": ({**merged_files(end_of_word("<unk>")), "config.json": {"model_type": "openai-gpt"}}, {}),
-    "clip": (
+    "openai-gpt": ({**_GPT, "config.json": {"model_type": "openai-gpt"}}, {}),
+    "openai-gpt with tokens": (
         {
-            **merged_files(end_of_word("<|startoftext|>", "<|endoftext|>")),
-            "config.json": {"model_type": "clip"},
+            **_GPT,
+            _CONFIG: {"tokenizer_class": "OpenAIGPTTokenizerFast", "pad_token": "<pad>", "model_max_length": 512},
+            "special_tokens_map.json": {"unk_token": "<unk>", "mask_token": {**_MASK, "normalized": False}},
+            "added_tokens.json": {"<one>": 600},
         },
-        {"pad_token": "!"},
+        {"add_bos_token": True, "bos_token": "<s>", "eos_token": "</s>", "extra_special_tokens": ["<one>"]},
     ),
+    "clip": ({**_CLIP, "config.json": {"model_type": "clip"}}, {"pad_token": "!"}),
+    "clip with tokens": (
+        {
+            **_CLIP,
+            _CONFIG: {
+                "tokenizer_class": "CLIPTokenizer",
+                "added_tokens_decoder": {
+                    "516": {"content": "<|startoftext|>", "special": True, "normalized": True},
+                    "517": {"content": "<|endoftext|>", "special": True, "normalized": False},
+                    "518": {"content": "<extra>", "special": False, "normalized": True},
+                    "519": {"content": " thing ", "special": False, "normalized": False, "rstrip": True},
+                },
+                "clean_up_tokenization_spaces": True,
+                "do_lower_case": True,
+                "errors": "replace",
+                "model_max_length": 77,
+            },
+        },
+        {"padding_side": "left", "truncation_side": "left"},
+    ),
+    "clip with special tokens as text": (
+        {**_CLIP, _CONFIG: {"tokenizer_class": "CLIPTokenizer", "split_special_tokens": True}},
+        {"pad_token": "<|startoftext|>", "unk_token": "!"},
+    ),
+}
+#: Refused by the reader: the tokenizer.json alone is compared.
+DOCUMENTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "bert with words added": (
         {**bert_files(), "config.json": {"model_type": "bert"}, "added_tokens.json": {"quickly": 30, "foxes": 31}},
         {},
@@ -134,7 +162,10 @@ def compare_documents(folder: Path, options: dict[str, Any]) -> None:
         assert ours[part] == theirs[part], part
 
 
-def compare_tokenizers(folder: Path, options: dict[str, Any], texts: tuple[str, ...] = TEXTS) -> None:
+def compare_tokenizers(
+    folder: Path, options: dict[str, Any], texts: tuple[str, ...] = TEXTS
+) -> tuple[nlp.Tokenizer, Any]:
+    """Compare all but spans; gives ours and theirs."""
     theirs, ours = reference(folder, options), nlp.load_tokenizer(folder, **options)
     for text in texts:
         ids = theirs(text)["input_ids"]
@@ -143,6 +174,11 @@ def compare_tokenizers(folder: Path, options: dict[str, Any], texts: tuple[str, 
             decoded = ours.decode(ids, skip_special_tokens=skip)
             assert decoded == theirs.decode(ids, skip_special_tokens=skip), text
             assert ours.decode_batch([ids, ids], skip_special_tokens=skip) == [decoded] * 2
+        expected = [-1 if word is None else word for word in theirs(text).word_ids()]
+        assert ours(text, return_word_ids=True).word_ids.tolist() == expected, text
+        pair = theirs(text, "the b", return_token_type_ids=True)
+        given = ours(text, "the b", return_token_type_ids=True)
+        assert {name: values.tolist() for name, values in given.items()} == dict(pair), text
     settings = ours.input_settings
     assert settings.pad_id == theirs.pad_token_id
     assert (settings.padding_side, settings.truncation_side) == (theirs.padding_side, theirs.truncation_side)
@@ -153,6 +189,7 @@ def compare_tokenizers(folder: Path, options: dict[str, Any], texts: tuple[str, 
         given = ours(list(texts), ["fox"] * len(texts), padding=True)
         for name, values in expected.items():
             assert_array_equal(given[name], values, name)
+    return ours, theirs
 
 
 @pytest.mark.parametrize("case", [*CASES, *DOCUMENTS])
@@ -283,3 +320,28 @@ def test_real_vocabularies(tmp_path: Path, sources: dict[str, str], settings: di
     languages = ("eng", "fra", "rus", "jpn", "hin")
     texts = tuple(shared(f"text/udhr/{language}.txt").read_text(encoding="utf-8")[:4000] for language in languages)
     compare_tokenizers(folder, {}, (*TEXTS, *texts))
+
+
+@pytest.mark.parametrize(
+    ("family", "specials", "kind"),
+    [
+        ("clip", ("<|startoftext|>", "<|endoftext|>"), "CLIPTokenizer"),
+        ("openai-gpt", ("<unk>",), "OpenAIGPTTokenizer"),
+    ],
+)
+def test_pairs_of_vocabulary_files_by_themselves(
+    tmp_path: Path, family: str, specials: tuple[str, ...], kind: str
+) -> None:
+    """Without a folder's settings: the template that the class has, as for a checkpoint."""
+    files = merged_files(end_of_word(*specials))
+    folder = write_folder(tmp_path / "folder", {**files, "config.json": {"tokenizer_class": kind}})
+    theirs = reference(folder, {})
+    ours = nlp.load_tokenizer([folder / "vocab.json", folder / "merges.txt"], family=family)
+    firsts, seconds = ["the thing", "", "a the b"], ["b", "the", "thing in the"]
+    padded = {"padding": True} if theirs.pad_token is not None else {}
+    for second in (None, seconds):
+        expected = theirs(firsts, second, return_token_type_ids=True, **padded)
+        found = ours(firsts, second, return_token_type_ids=True, **padded)
+        for name, values in expected.items():
+            rows = found[name]
+            assert (rows.tolist() if padded else rows.to_list()) == values, (name, second)

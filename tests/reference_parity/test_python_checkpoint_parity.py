@@ -212,5 +212,27 @@ def test_ctrl(tmp_path: Path, config: dict[str, Any]) -> None:
         assert all(np.array_equal(found[name], expected[name]) for name in expected)
 
 
+@pytest.mark.parametrize(
+    ("kind", "make"), [("marian", marian_folder), ("m2m100", m2m100_folder), ("ctrl", ctrl_folder)]
+)
+def test_pairs(tmp_path: Path, kind: str, make: Any) -> None:
+    """Types there count the end token of one text by itself, which no pair has: B's first id gets A's type."""
+    folder = make(tmp_path)
+    ours, reference = load(kind, folder), transformers.AutoTokenizer.from_pretrained(folder)
+    for first, second in (("to be", "or not"), ("", "the king"), (">>fra<< a", ">>ell<< b")):
+        expected = reference(first, second, return_token_type_ids=True)
+        found = ours(first, second, return_token_type_ids=True, return_sequence_ids=True)
+        assert found.input_ids.tolist() == expected["input_ids"]
+        assert found.attention_mask.tolist() == expected["attention_mask"]
+        types = expected["token_type_ids"]
+        if kind != "ctrl":
+            n = sum(types)
+            assert types == [0] * (len(types) - n) + [1] * n
+            types = [0] * (len(types) - n - 1) + [1] * (n + 1)
+        assert found.token_type_ids.tolist() == types
+        # the second text is where its ids are
+        assert (found.sequence_ids == 1).tolist().count(True) == ours.encode(second).size
+
+
 def test_every_fragment_is_in_some_text() -> None:
     assert all(any(fragment in text for text in TEXTS) for fragment in FRAGMENTS)

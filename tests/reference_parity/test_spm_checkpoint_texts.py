@@ -41,7 +41,10 @@ def texts(seed: int, n: int = 120) -> list[str]:
 
 
 def check(ours: nlp.Tokenizer, reference: Any, given: list[str], *, spans: bool = True) -> None:
-    for text in given:
+    words = ours(given, return_word_ids=True).word_ids
+    for row, text in enumerate(given):
+        expected = [-1 if word is None else word for word in reference(text).word_ids()]
+        assert words[row].tolist() == expected, repr(text)
         wanted = reference(text, return_offsets_mapping=True)
         assert ours.encode(text, add_special_tokens=True).tolist() == wanted["input_ids"], repr(text)
         plain = reference.backend_tokenizer.encode(text, add_special_tokens=False)

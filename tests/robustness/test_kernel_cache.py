@@ -92,6 +92,33 @@ def test_no_cache(tmp_path: Path) -> None:
     assert small(tmp_path)[0] == value
 
 
+def test_code_without_optimisation_is_not_cached(tmp_path: Path) -> None:
+    """It holds addresses of its process."""
+    done = run_child(_SMALL, NUMBA_NLP_CACHE_DIR=str(tmp_path), NUMBA_OPT="0")
+    assert (done.returncode, done.stderr) == (0, "")
+    value, _, hits = done.stdout.split()
+    assert (hits, entries(tmp_path)) == ("0", [])
+    assert small(tmp_path)[0] == int(value)
+
+
+def test_a_kernel_that_cannot_be_cached_is_a_warning(tmp_path: Path) -> None:
+    code = """
+import ctypes
+from numba_nlp import _jit
+address = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(("cos", ctypes.CDLL(None)))
+
+@_jit.kernel
+def cosine(value):
+    return address(value)
+
+print(cosine(0.0), cosine(0.0))
+"""
+    done = run_child(code, NUMBA_NLP_CACHE_DIR=str(tmp_path))
+    assert (done.returncode, done.stdout) == (0, "1.0 1.0\n"), done.stderr
+    assert "NumbaWarning: Cannot cache compiled function" in done.stderr
+    assert entries(tmp_path) == []
+
+
 def test_signatures_of_one_kernel_do_not_meet(tmp_path: Path) -> None:
     # two processes that each add a signature at the same time must not overwrite each other
     code = """

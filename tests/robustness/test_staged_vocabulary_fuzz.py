@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import numba_nlp as nlp
-from numba_nlp.errors import UnsupportedFeatureError, VocabularyFormatError
+from numba_nlp.errors import AlignmentError, UnknownTokenError, UnsupportedFeatureError, VocabularyFormatError
 from numba_nlp.vocabulary import Vocabulary
 from tests.staged_tokenizers import staged
 
@@ -64,11 +65,10 @@ def test_what_is_let_through_is_harmless(name: str, data: st.DataObject) -> None
         return
     batch = tokenizer.encode_batch(TEXTS, special="match", add_special_tokens=True)
     assert batch.values.size == 0 or 0 <= int(batch.values.min()) <= int(batch.values.max()) < tokenizer.vocab_size
-    try:
+    with suppress(AlignmentError):
         tokenizer.encode_batch(TEXTS, special="match", spans=True)
+    with suppress(UnknownTokenError):  # ids that are absent now
         tokenizer.decode_batch(batch)
-    except (RuntimeError, KeyError) as error:  # spans that do not tile; ids that are absent now
-        assert "do not tile" in str(error) or "not in the vocabulary" in str(error)  # noqa: PT017
 
 
 def changed(name: str, array: str, change) -> None:

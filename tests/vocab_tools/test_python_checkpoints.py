@@ -58,6 +58,7 @@ def test_settings(tmp_path: Path, kind: str, config: dict[str, Any], words: str)
         ("marian", {"separate_vocabs": 1}, "separate_vocabs must be true or false"),
         ("m2m100", {"src_lang": "xx"}, "src_lang='xx' is no language of this model; it has af, am"),
         ("m2m100", {"language_codes": "other"}, "language_codes must be 'm2m100' or 'wmt21'"),
+        ("m2m100", {"language_codes": []}, r"language_codes must be 'm2m100' or 'wmt21', got \[\]"),
         ("m2m100", {"language_codes": "wmt21", "src_lang": "fr"}, "src_lang='fr' is no language"),
         ("m2m100", {"num_madeup_words": -1}, "num_madeup_words"),
     ],

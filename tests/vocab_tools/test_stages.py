@@ -280,10 +280,6 @@ def test_what_breaks_the_format(reader, value, message):
 
 
 def test_what_belongs_to_other_models_is_not_compiled():
-    with pytest.raises(UnsupportedFeatureError, match="BertNormalizer"):
-        compile_normalizers([normalizers.BertNormalizer(True, True, None, True)])
-    with pytest.raises(UnsupportedFeatureError, match="BertPreTokenizer"):
-        compile_pre_tokenizers([pre_tokenizers.BertPreTokenizer()])
     with pytest.raises(UnsupportedFeatureError, match="add_prefix_space"):
         compile_pre_tokenizers([pre_tokenizers.ByteLevel(True, True)])
     one = normalizers.Precompiled(bytes(4), b"a\0")

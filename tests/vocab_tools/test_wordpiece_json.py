@@ -136,14 +136,9 @@ def test_gaps(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "where"),
     [
-        ({"normalizer": {"type": "NFC"}}, 'normalizer = {"type": "NFC"}: with WordPiece'),
-        ({"normalizer": {"type": "Sequence", "normalizers": [NORMALIZER, NORMALIZER]}}, "is one BertNormalizer"),
         ({"normalizer": {**NORMALIZER, "novel": 1}}, "normalizer.novel = 1: this field is not known"),
-        ({"pre_tokenizer": None}, "pre_tokenizer = null: without a pre-tokenizer"),
-        ({"pre_tokenizer": {"type": "Whitespace"}}, 'pre_tokenizer = {"type": "Whitespace"}: '),
         ({"pre_tokenizer": {"type": "BertPreTokenizer", "novel": 0}}, "pre_tokenizer.novel = 0: "),
-        ({"decoder": None}, "decoder = null: without a decoder"),
-        ({"decoder": {"type": "Fuse"}}, 'decoder = {"type": "Fuse"}: '),
+        ({"decoder": {"type": "CTC"}}, 'decoder = {"type": "CTC"}: '),
         (
             {
                 "post_processor": {
@@ -158,7 +153,6 @@ def test_gaps(tmp_path: Path) -> None:
         ({"post_processor": {**BERT_POST, "novel": 0}}, "post_processor.novel = 0: "),
         ({"post_processor": {"type": "Sequence", "processors": [BERT_POST, BERT_POST]}}, "processors[1] = "),
         ({"model": {**MODEL, "novel": 0}}, "model.novel = 0: "),
-        ({"added_tokens": [added("[UNK]", 1), added("new", 9, normalized=True)]}, "added_tokens[1] = "),
         ({"truncation": {"max_length": 8}}, 'truncation = {"max_length": 8}: '),
     ],
 )
@@ -166,6 +160,31 @@ def test_what_is_not_reproduced_is_refused_by_name(tmp_path: Path, changes: dict
     with pytest.raises(UnsupportedFeatureError, match=re.escape(where)) as caught:
         read(tmp_path, **changes)
     assert "toy.json" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"normalizer": {"type": "NFC"}},
+        {"normalizer": {"type": "Sequence", "normalizers": [NORMALIZER, NORMALIZER]}},
+        {"pre_tokenizer": None},
+        {"pre_tokenizer": {"type": "Whitespace"}},
+        {"decoder": None},
+        {"decoder": {"type": "Fuse"}},
+        {"added_tokens": [added("[UNK]", 1), added("new", 9, special=False, normalized=True)]},
+    ],
+)
+def test_other_stages_than_those_of_bert(tmp_path: Path, changes: dict[str, Any]) -> None:
+    description = read(tmp_path, **changes)
+    assert (description.model, description.prefix, description.max_characters) == ("wordpiece", "##", 100)
+    metadata = vocab_tools.compile(write(tmp_path, source(**changes))).metadata
+    assert (metadata["algorithm"], metadata["unknown_id"], metadata["prefix"]) == ("staged_wordpiece", 1, "##")
+
+
+def test_tokens_in_normalized_text_need_no_stages_where_nothing_normalizes(tmp_path: Path) -> None:
+    tokens = [added("[UNK]", 1), added("new", 9, special=False, normalized=True)]
+    path = write(tmp_path, source(normalizer=None, added_tokens=tokens))
+    assert vocab_tools.compile(path).metadata["algorithm"] == "wordpiece"
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,9 @@ def choose_class(folder: Folder, tokenizer_file: str | None) -> str:
 
     if not has_code and any(fnmatchcase(_origin(folder, config, model_type), pattern) for pattern in FORCED_NAMES):
         return BACKEND
-    is_wrong = model_type in WRONGLY_DECLARED or config.get("model_name") in WRONGLY_DECLARED
+    is_wrong = any(
+        isinstance(name, str) and name in WRONGLY_DECLARED for name in (model_type, config.get("model_name"))
+    )
     if not has_code and declared is not None:
         if (
             declared == "LlamaTokenizer"

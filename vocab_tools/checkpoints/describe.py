@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
@@ -103,7 +104,10 @@ def describe(folder: Folder, given: Mapping[str, Any], *, name: str | None = Non
     assert found is not None, "a tokenizer.json always has templates"
     pad = document.named.get("pad_token")
     pad_id = None if pad is None else document.token_id(str(pad))
-    changes: dict[str, Any] = {"inputs": input_settings(source, options, found.single, found.pair, pad_id)}
+    changes: dict[str, Any] = {
+        "inputs": input_settings(source, options, found.single, found.pair, pad_id),
+        **({} if family is None else family.changes),
+    }
     if setting_flag(source, options, "split_special_tokens"):
         if not all(token.special for token in described.added_tokens):
             raise UnsupportedFeatureError(
@@ -175,17 +179,27 @@ def _build(folder: Folder, class_name: str, family: Family | None, settings: Set
         else:
             native = native_of_files(folder, class_name, family, values)
         options = {**family.defaults, **values}
-        try:
+        with _named(source, class_name):
             parts = family.build(options, native)
-        except SourceFormatError as error:
-            raise SourceFormatError(f"{source}: {class_name}: {error}") from error
         post_processor = native.post_processor
     _take_sections(folder, values, options)
     document = Document(parts, source)
     document.take_settings(options, settings.added_tokens, post_processor)
     if family is not None and family.finish is not None:
-        family.finish(document, options)
+        with _named(source, class_name):
+            family.finish(document, options)
     return Checkpoint(class_name, document, options)
+
+
+@contextmanager
+def _named(source: str, class_name: str) -> Iterator[None]:
+    """Errors name the checkpoint and the class."""
+    try:
+        yield
+    except (SourceFormatError, UnsupportedFeatureError) as error:
+        if source in str(error):
+            raise
+        raise type(error)(f"{source}: {class_name}: {error}") from error
 
 
 def _backend_parts(folder: Folder, settings: Settings) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Family:
     ``normalizer``, ``pre_tokenizer``, ``decoder`` and perhaps ``post_processor`` of a tokenizer.json."""
     finish: Callable[[Document, dict[str, Any]], None] | None = None
     """Called when the tokens are added: what needs their ids, such as a template."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the description that the class sets otherwise than its tokenizer.json says."""
 
 
 @dataclass(frozen=True)

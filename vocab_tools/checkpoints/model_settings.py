@@ -58,11 +58,14 @@ def input_settings(
     names = options.get("model_input_names", _DEFAULT_NAMES)
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise SourceFormatError(f"{source}: model_input_names must be an array of names, got {names!r:.80}")
+    kind = options.get("pad_token_type_id", 0)
+    if type(kind) is not int or not 0 <= kind <= _MOST_IDS:
+        raise SourceFormatError(f"{source}: pad_token_type_id must be a small number, got {kind!r:.80}")
     return InputSettings(
         single,
         pair,
         pad_id=pad_id,
-        pad_type_id=options.get("pad_token_type_id", 0),
+        pad_type_id=kind,
         model_max_length=_limit(source, options),
         model_input_names=tuple(names),
         **sides,

@@ -13,6 +13,7 @@ from typing import Any
 
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from vocab_tools.checkpoints.files import Folder
+from vocab_tools.checkpoints.model_settings import setting_flag
 from vocab_tools.checkpoints.settings import NAMED_TOKENS, AddedTokenOptions, Settings
 from vocab_tools.formats import sentencepiece_model
 from vocab_tools.formats.description import MAX_IDS, AddedToken
@@ -21,9 +22,13 @@ from vocab_tools.formats.sentencepiece_model import SentencePieceModel
 __all__ = [
     "PythonTokens",
     "check_sampling",
+    "ending_id",
     "python_tokens",
     "read_model",
     "read_vocabulary",
+    "renumbered_fields",
+    "text_fields",
+    "unknown_id",
     "with_added",
 ]
 
@@ -194,6 +199,70 @@ def read_model(folder: Folder, name: str) -> SentencePieceModel:
     model = sentencepiece_model.read(folder.file(name))
     folder.add_digest(name, model.source_digest)
     return model
+
+
+def unknown_id(place: str, vocabulary: Mapping[str, int], token: str) -> int:
+    """Id of the unknown token.
+
+    Parameters
+    ----------
+    place : str
+        File of the vocabulary, for errors.
+    vocabulary : Mapping of str to int
+    token : str
+
+    Raises
+    ------
+    SourceFormatError
+        The vocabulary lacks it.
+    """
+    if token not in vocabulary:
+        raise SourceFormatError(f"{place}: the vocabulary lacks {token!r}, the unk_token")
+    return vocabulary[token]
+
+
+def ending_id(place: str, tokens: PythonTokens, vocabulary: Mapping[str, int], unknown: int) -> int:
+    """Id of the token that these classes put behind every text.
+
+    Raises
+    ------
+    UnsupportedFeatureError
+        It is set to null.
+    """
+    number = tokens.id_of("eos_token", vocabulary, unknown)
+    if number is None:
+        raise UnsupportedFeatureError(f"{place}: eos_token is null, but this class ends every text with it")
+    return number
+
+
+def text_fields(place: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a description: what is done to decoded text, and to special tokens written in texts.
+
+    Raises
+    ------
+    SourceFormatError
+        A setting is neither true nor false.
+    """
+    return {
+        "clean_up": setting_flag(place, options, "clean_up_tokenization_spaces"),
+        "special_policy": "plain" if setting_flag(place, options, "split_special_tokens") else "match",
+    }
+
+
+def renumbered_fields(place: str, options: Mapping[str, Any], tokens: PythonTokens) -> dict[str, Any]:
+    """Fields of a :class:`vocab_tools.formats.renumbered_model.RenumberedModel` that all such classes fill alike.
+
+    Raises
+    ------
+    SourceFormatError, UnsupportedFeatureError
+        As :func:`text_fields` and :meth:`PythonTokens.added_tokens`.
+    """
+    return {
+        "special": frozenset(tokens.special),
+        "skipped": frozenset(tokens.ids[token] for token in tokens.special if token),
+        "added_tokens": tokens.added_tokens(place),
+        **text_fields(place, options),
+    }
 
 
 def check_sampling(place: str, options: Any) -> None:

@@ -157,7 +157,7 @@ def _merge_tokens_map(folder: Folder, values: dict[str, Any], given: Mapping[str
         if isinstance(value, dict) and key != "extra_special_tokens":
             value = token_of(folder.place(_TOKENS_MAP), key, {**value, "special": True})  # noqa: PLW2901
         elif key == "extra_special_tokens" and isinstance(value, list):
-            merged = list(values.get("extra_special_tokens") or [])
+            merged = _extra_tokens(folder, values)
             for token in value:
                 entry = {**token, "special": True} if isinstance(token, dict) else token
                 made = token_of(folder.place(_TOKENS_MAP), key, entry) if isinstance(entry, dict) else entry
@@ -166,14 +166,30 @@ def _merge_tokens_map(folder: Folder, values: dict[str, Any], given: Mapping[str
             value = merged  # noqa: PLW2901
         values[key] = value
     if isinstance(values.get("extra_special_tokens"), dict):
-        specific = values.setdefault("model_specific_special_tokens", {})
-        specific.update(values.pop("extra_special_tokens"))
+        specific = values.get("model_specific_special_tokens") or {}
+        if not isinstance(specific, dict):
+            raise SourceFormatError(
+                f"{folder.place(_CONFIG)}: model_specific_special_tokens: expected an object of tokens, "
+                f"got {_shown(specific)}"
+            )
+        values["model_specific_special_tokens"] = {**specific, **values.pop("extra_special_tokens")}
+
+
+def _extra_tokens(folder: Folder, values: Mapping[str, Any]) -> list[Any]:
+    """The array ``extra_special_tokens``, a new one; empty where it is missing."""
+    extra = values.get("extra_special_tokens") or []
+    if not isinstance(extra, list | tuple):
+        raise SourceFormatError(
+            f"{folder.path}: extra_special_tokens: expected an array of tokens, or an object of names and tokens, "
+            f"got {_shown(extra)}"
+        )
+    return list(extra)
 
 
 def _legacy_added(folder: Folder, values: Mapping[str, Any]) -> dict[int, AddedTokenOptions]:
     """Tokens of ``added_tokens.json``; those that the settings name as special are."""
     special = {str(values[key]) for key in NAMED_TOKENS if values.get(key)}
-    special.update(map(str, values.get("extra_special_tokens") or []))
+    special.update(map(str, _extra_tokens(folder, values)))
     added: dict[int, AddedTokenOptions] = {}
     for content, number in (folder.json_object(_ADDED) or {}).items():
         _check_id(f"{folder.place(_ADDED)}: {_shown(content)}", number)

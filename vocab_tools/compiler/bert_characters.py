@@ -28,7 +28,15 @@ from numba_nlp.kernels.segment.normalize_bert import (
 )
 from vocab_tools.compiler.classes import N_CODE_POINTS, classes_of_all, unpack_arrays
 
-__all__ = ["BertCharacters", "bert_characters", "hangul_parts", "recorded_library_version", "strip_option"]
+__all__ = [
+    "BertCharacters",
+    "BertFacts",
+    "bert_characters",
+    "bert_facts",
+    "hangul_parts",
+    "recorded_library_version",
+    "strip_option",
+]
 
 #: Bits of the shipped flags of a code point.
 REMOVED, TO_SPACE, CHINESE, NONSPACING, WHITE_SPACE, PUNCTUATION, DECOMPOSES, LOWERCASES = (1 << i for i in range(8))
@@ -61,7 +69,9 @@ class BertCharacters(NamedTuple):
     pair_kinds: NDArray[np.uint8]
 
 
-class _Facts(NamedTuple):
+class BertFacts(NamedTuple):
+    """What the shipped file says of every code point."""
+
     flags: NDArray[np.uint8]
     combining: NDArray[np.uint8]
     decompositions: dict[int, str]
@@ -80,13 +90,15 @@ def recorded_library_version() -> str:
     return _shipped()[1]["tokenizers_library_version"]
 
 
-def _facts() -> _Facts:
+@lru_cache(maxsize=1)
+def bert_facts() -> BertFacts:
+    """The shipped facts."""
     arrays, _ = _shipped()
 
     def mapping(name: str) -> dict[int, str]:
         return {ord(line[0]): line[1:] for line in arrays[name].tobytes().decode().split("\n") if line}
 
-    return _Facts(
+    return BertFacts(
         classes_of_all(arrays["flags_index"], arrays["flags_blocks"]),
         classes_of_all(arrays["combining_index"], arrays["combining_blocks"]),
         mapping("decompositions"),
@@ -124,7 +136,7 @@ def bert_characters(
     BertCharacters
         Read-only arrays.
     """
-    facts = _facts()
+    facts = bert_facts()
     flags = facts.flags
     strips = strip_option(strip_accents, lowercase)
     points = np.arange(N_CODE_POINTS, dtype=np.uint32)

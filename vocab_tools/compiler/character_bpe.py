@@ -29,7 +29,7 @@ from vocab_tools.compiler.stages import compile_normalizers
 from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.stages.normalizers import CharacterMap, NormalForm
 
-__all__ = ["ALGORITHM", "MAX_PIECE_BYTES", "build_arrays"]
+__all__ = ["ALGORITHM", "MAX_PIECE_BYTES", "build_arrays", "symbol_arrays"]
 
 ALGORITHM = "character_bpe"
 #: Longer tokens are no vocabulary's.
@@ -64,7 +64,7 @@ def build_arrays(description: CharacterDescription) -> tuple[dict[str, NDArray[A
     UnsupportedFeatureError
         More symbols than the merge table can number, or merges made to defeat its hash.
     """
-    plan = symbol_plan(description)
+    symbols = symbol_arrays(description)
     tokens = _tokens(description)
     pieces = flatten([token.encode() for token in tokens])
     longest = int(np.diff(pieces.offsets).max(initial=0))
@@ -91,7 +91,7 @@ def build_arrays(description: CharacterDescription) -> tuple[dict[str, NDArray[A
         "piece_lookup": lookup,
         "decoded_bytes": decoded.data,
         "decoded_offsets": decoded.offsets,
-        **_symbol_arrays(description, plan),
+        **symbols,
         "class_index": classes.class_index if of_clip else np.zeros(0, np.uint16),
         "class_blocks": classes.class_blocks if of_clip else np.zeros(0, np.uint8),
         **_bert_arrays(description),
@@ -183,7 +183,19 @@ def _normalizers(description: CharacterDescription) -> tuple[dict[str, NDArray[A
     }
 
 
-def _symbol_arrays(description: CharacterDescription, plan: SymbolPlan) -> dict[str, NDArray[Any]]:
+def symbol_arrays(description: CharacterDescription) -> dict[str, NDArray[Any]]:
+    """Characters, merges and what becomes of symbols: the arrays that a word is merged with.
+
+    Parameters
+    ----------
+    description : CharacterDescription
+
+    Raises
+    ------
+    SourceFormatError, UnsupportedFeatureError
+        As :func:`build_arrays`.
+    """
+    plan = symbol_plan(description)
     symbols = _number_symbols(plan)
     unknown_symbol = max(symbols.values(), default=-1) + 1
     if unknown_symbol >= NO_SYMBOL:

@@ -78,10 +78,18 @@ def _keeps_words(stage: normalizers.Normalizer) -> bool:
     if isinstance(stage, normalizers.Replace):
         literal = literal_of(stage.pattern)
         if literal is None:
-            # runs of one character; other expressions are refused as such
-            return True
+            # runs of one character; other expressions are refused as such. What a run becomes must part words too
+            is_white = _holds_space(stage.pattern.text) or "\\s" in stage.pattern.text
+            return not is_white or stage.content in (" ", _MARK)
         return not _holds_space(literal[1:]) and (not _holds_space(literal) or stage.content in (" ", _MARK))
-    known = normalizers.NormalForm | normalizers.CharacterMap | normalizers.Precompiled | normalizers.Prepend
+    # BertNormalizer is maps around a normal form
+    known = (
+        normalizers.NormalForm
+        | normalizers.CharacterMap
+        | normalizers.BertNormalizer
+        | normalizers.Precompiled
+        | normalizers.Prepend
+    )
     return isinstance(stage, known)
 
 
@@ -103,7 +111,9 @@ def _cuts_are_covered(description: StagedDescription, space: str) -> bool:
             is_cut |= literal == space and stage.behavior in ("Isolated", "Removed", "MergedWithNext")
         elif isinstance(stage, pre_tokenizers.CharDelimiterSplit):
             is_cut |= stage.delimiter == space
-        elif isinstance(stage, pre_tokenizers.Whitespace | pre_tokenizers.WhitespaceSplit):
+        elif isinstance(
+            stage, pre_tokenizers.Whitespace | pre_tokenizers.WhitespaceSplit | pre_tokenizers.BertPreTokenizer
+        ):
             is_cut |= space == " "
         elif not isinstance(stage, pre_tokenizers.Digits | pre_tokenizers.Punctuation):
             return False

@@ -1,4 +1,4 @@
-"""From the description of a Unigram or BPE vocabulary behind general stages to the flat arrays that the kernels read.
+"""From the description of a vocabulary behind general stages to the flat arrays that the kernels read.
 
 The arrays and the metadata are those of ``docs/data_contracts.md``.
 """
@@ -13,15 +13,19 @@ from numpy.typing import NDArray
 from numba_nlp._schemas.fields import FORMAT_VERSION
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.kernels.tables.hashing import fill_piece_lookup
+from vocab_tools.compiler.character_bpe import symbol_arrays
 from vocab_tools.compiler.classes import class_tables
 from vocab_tools.compiler.decoders import compile_decoders
 from vocab_tools.compiler.double_array import build_double_array
+from vocab_tools.compiler.first_places import check_first_places
 from vocab_tools.compiler.flat_arrays import flatten, special_arrays
 from vocab_tools.compiler.normalization import normalization_tables
 from vocab_tools.compiler.normalized_tokens import keeps_kind, normalized_tokens
 from vocab_tools.compiler.raw_words import raw_word_arrays
 from vocab_tools.compiler.sentencepiece_bpe import build_listed_arrays
 from vocab_tools.compiler.stages import compile_normalizers, compile_pre_tokenizers
+from vocab_tools.compiler.wordpiece import wordpiece_arrays
+from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.description import KIND_USER_DEFINED
 from vocab_tools.formats.staged_json import BYTE_PIECES, StagedDescription
 
@@ -55,6 +59,7 @@ def build_arrays(description: StagedDescription) -> tuple[dict[str, NDArray[Any]
         A stage or an option that cannot be reproduced exactly.
     """
     normalizing = compile_normalizers(description.normalizers)
+    check_first_places(description.normalizers, description.pre_tokenizers, description.added_tokens)
     texts, kinds = list(description.pieces), description.kinds.copy()
     for token, form in normalized_tokens(normalizing, description.added_tokens).items():
         if form != token.content and token.content in description.vocab:
@@ -84,7 +89,7 @@ def build_arrays(description: StagedDescription) -> tuple[dict[str, NDArray[Any]
         "piece_offsets": pieces.offsets,
         "piece_kinds": kinds,
         "piece_lookup": lookup,
-        **(_unigram_arrays(description) if description.model == "unigram" else _bpe_arrays(description)),
+        **_MODELS[description.model](description),
         **cutting.arrays,
         **compile_decoders(description.decoders),
         **special_arrays(description.added_tokens),
@@ -100,9 +105,11 @@ def build_arrays(description: StagedDescription) -> tuple[dict[str, NDArray[Any]
         "source_digest": description.source_digest,
         "reference": description.reference,
         "unicode_version": classes.unicode_version,
-        "unknown_id": -1 if description.unknown is None else description.vocab.get(description.unknown, -1),
+        "unknown_id": _unknown_id(description),
         "byte_fallback": description.byte_fallback,
-        **({} if description.model == "unigram" else {"ignore_merges": description.ignore_merges}),
+        **({} if description.merges is None else {"ignore_merges": description.ignore_merges}),
+        **({} if description.model in ("unigram", "bpe") else {"prefix": description.prefix}),
+        **({"suffix": description.suffix} if description.model == "marked_bpe" else {}),
         "normalizers": [type(stage).__name__ for stage in description.normalizers],
         "pre_tokenizers": [type(stage).__name__ for stage in description.pre_tokenizers],
         "decoders": [type(stage).__name__ for stage in description.decoders],
@@ -141,3 +148,49 @@ def _bpe_arrays(description: StagedDescription) -> dict[str, NDArray[Any]]:
     )
     arrays["bpe_flags"] = arrays.pop("flags")
     return {name: array for name, array in arrays.items() if name not in _NOT_LISTED}
+
+
+def _wordpiece_arrays(description: StagedDescription) -> dict[str, NDArray[Any]]:
+    units, constants = wordpiece_arrays(
+        {piece: number for piece, number in description.vocab.items() if piece},
+        description.prefix,
+        _unknown_id(description),
+        description.max_characters,
+        description.name,
+    )
+    return {"trie_units": units, "wordpiece": constants}
+
+
+def _marked_arrays(description: StagedDescription) -> dict[str, NDArray[Any]]:
+    assert description.merges is not None
+    # of a pair that is listed twice the later rank counts
+    last = {pair: rank for rank, pair in enumerate(description.merges)}
+    plan = CharacterDescription(
+        name=description.name,
+        source_format=description.source_format,
+        source_digest=description.source_digest,
+        reference=description.reference,
+        words="whole",
+        vocabulary=description.vocab,
+        kinds=description.kinds,
+        merges=tuple(sorted(last, key=last.__getitem__)),
+        unknown=_unknown_id(description),
+        fuse_unknown=description.fuse_unknown,
+        prefix=description.prefix,
+        suffix=description.suffix,
+    )
+    return symbol_arrays(plan)
+
+
+def _unknown_id(description: StagedDescription) -> int:
+    """Id of unknown text, or -1."""
+    return -1 if description.unknown is None else description.vocab.get(description.unknown, -1)
+
+
+#: What compiles each model.
+_MODELS = {
+    "unigram": _unigram_arrays,
+    "bpe": _bpe_arrays,
+    "wordpiece": _wordpiece_arrays,
+    "marked_bpe": _marked_arrays,
+}

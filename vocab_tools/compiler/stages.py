@@ -18,6 +18,7 @@ from numba_nlp.kernels.segment.normalize_edits import ANY_WHITE_SPACE
 from numba_nlp.kernels.segment.normalize_forms import NFC, NFD, NFKC, NFKD
 from numba_nlp.kernels.segment.normalize_maps import BLOCKS
 from numba_nlp.regex_split import RegexSplitter
+from vocab_tools.compiler.bert_maps import Table, bert_steps
 from vocab_tools.compiler.classes import class_tables
 from vocab_tools.compiler.normalization import normalization_tables
 from vocab_tools.formats.stages import normalizers, pre_tokenizers
@@ -97,8 +98,7 @@ def compile_normalizers(stages: Sequence[normalizers.Normalizer]) -> CompiledSta
     Raises
     ------
     UnsupportedFeatureError
-        ``BertNormalizer``, which belongs to WordPiece; two charsmaps; or a regular expression that cannot be
-        reproduced exactly.
+        Two charsmaps, or a regular expression that cannot be reproduced exactly.
     """
     builder = _Normalizers()
     for stage in stages:
@@ -113,7 +113,8 @@ class _Normalizers:
         self.steps: list[tuple[int, ...]] = []
         self.strings = Strings()
         self.regexes: list[str] = []
-        self.maps: list[str] = []
+        #: Maps of characters by name.
+        self.maps: dict[str, Table] = {}
         self.arrays = dict(_EMPTY)
         self.ascii_stays = True
 
@@ -124,9 +125,9 @@ class _Normalizers:
             self._take("form", _FORM_FIELDS)
             keeps_ascii = True
         elif isinstance(stage, normalizers.CharacterMap):
-            if stage.name not in self.maps:
-                self.maps.append(stage.name)
-            self._step(normalize_program.OP_MAP, self.maps.index(stage.name))
+            shipped = normalization_tables().arrays
+            fields = ("pages", "blocks", "offsets", "text")
+            self._add_map(stage.name, {field: shipped[f"{stage.name}_{field}"] for field in fields})
             keeps_ascii = stage.name == "strip_accents"
         elif isinstance(stage, normalizers.Strip):
             self._step(normalize_program.OP_STRIP, int(stage.left), int(stage.right))
@@ -140,7 +141,7 @@ class _Normalizers:
         elif isinstance(stage, normalizers.Precompiled):
             self._add_charsmap(stage)
         else:
-            raise UnsupportedFeatureError(f"{stage} is not supported with other models than WordPiece")
+            keeps_ascii = self._add_bert(stage)
         self.ascii_stays &= keeps_ascii
 
     def _step(self, *numbers: int) -> None:
@@ -149,6 +150,26 @@ class _Normalizers:
     def _take(self, prefix: str, fields: Sequence[str]) -> None:
         shipped = normalization_tables().arrays
         self.arrays.update({f"{prefix}_{field}": shipped[f"{prefix}_{field}"] for field in fields})
+
+    def _add_map(self, name: str, table: Table) -> None:
+        self._step(normalize_program.OP_MAP, self._map_number(name, table))
+
+    def _map_number(self, name: str, table: Table) -> int:
+        self.maps.setdefault(name, table)
+        return list(self.maps).index(name)
+
+    def _add_bert(self, stage: normalizers.BertNormalizer) -> bool:
+        steps = bert_steps(stage)
+        if steps.cleaning is not None:
+            self._add_map(f"cleaning {stage}", steps.cleaning)
+        if steps.chinese is not None:
+            number = self._map_number("chinese", steps.chinese)
+            self._step(normalize_program.OP_SURROUND, number, self.strings.number(" "))
+        if steps.decomposes:
+            self.add(normalizers.NormalForm("NFD"))
+        if steps.after is not None:
+            self._add_map(f"after {stage}", steps.after)
+        return not (stage.clean_text or stage.lowercase)
 
     def _add_replace(self, stage: normalizers.Replace) -> bool:
         content = self.strings.number(stage.content)
@@ -180,7 +201,7 @@ class _Normalizers:
 
     def compiled(self) -> CompiledStages:
         if self.maps:
-            self.arrays.update(_joined_maps(self.maps))
+            self.arrays.update(_joined_maps(list(self.maps.values())))
         program = np.array(self.steps, np.int32).reshape(-1)
         arrays: dict[str, NDArray[Any]] = {
             "normalizer_program": program,
@@ -191,13 +212,11 @@ class _Normalizers:
         return CompiledStages(arrays, tuple(self.regexes))
 
 
-def _joined_maps(names: Sequence[str]) -> dict[str, NDArray[Any]]:
+def _joined_maps(tables: Sequence[Table]) -> dict[str, NDArray[Any]]:
     """Several character maps as one table."""
-    shipped = normalization_tables().arrays
     indices, blocks, offsets, texts = [], [], [np.zeros(1, np.int32)], []
     n_blocks = n_entries = n_bytes = 0
-    for name in names:
-        own = {field: shipped[f"{name}_{field}"] for field in ("pages", "blocks", "offsets", "text")}
+    for own in tables:
         assert own["pages"].size == BLOCKS
         indices.append(own["pages"] + np.uint16(n_blocks))
         # entry 0, a character that stays, is the same in all
@@ -240,8 +259,7 @@ def compile_pre_tokenizers(stages: Sequence[pre_tokenizers.PreTokenizer]) -> Com
     Raises
     ------
     UnsupportedFeatureError
-        ``BertPreTokenizer``, which belongs to WordPiece; ``ByteLevel`` with a prefix space; or a regular expression
-        that cannot be reproduced exactly.
+        ``ByteLevel`` with a prefix space, or a regular expression that cannot be reproduced exactly.
     """
     steps: list[tuple[int, ...]] = []
     strings = Strings()
@@ -271,13 +289,14 @@ def compile_pre_tokenizers(stages: Sequence[pre_tokenizers.PreTokenizer]) -> Com
                 RegexSplitter(stage.pattern.text, classes.class_index, classes.class_blocks, "tokenizers")
                 regexes.append(stage.pattern.text)
                 steps.append((CUT_REGEX, len(regexes) - 1, behavior, int(stage.invert)))
-        elif isinstance(stage, pre_tokenizers.ByteLevel):
+        elif isinstance(stage, pre_tokenizers.BertPreTokenizer):
+            steps.append((cut_program.CUT_CLASS, SPACE, REMOVED, 0))
+            steps.append((cut_program.CUT_CLASS, PUNCTUATION, BEHAVIORS.index("Isolated"), 0))
+        else:
             if stage.add_prefix_space:
                 raise UnsupportedFeatureError("ByteLevel with add_prefix_space is not supported among other stages")
             if stage.use_regex:
                 steps.append((cut_program.CUT_GPT2, 0, 0, 0))
-        else:
-            raise UnsupportedFeatureError(f"{stage} is not supported with other models than WordPiece")
     shipped, classes = normalization_tables().arrays, class_tables("tokenizers")
     arrays = {
         "cut_program": np.array(steps, np.int32).reshape(-1),

@@ -20,7 +20,7 @@ from vocab_tools.compiler.double_array import build_double_array
 from vocab_tools.compiler.flat_arrays import flatten, special_arrays
 from vocab_tools.formats.bert_vocab import WordPieceDescription
 
-__all__ = ["MAX_PIECE_BYTES", "build_arrays", "build_trie", "decoded_forms"]
+__all__ = ["MAX_PIECE_BYTES", "build_arrays", "build_trie", "decoded_forms", "wordpiece_arrays"]
 
 ALGORITHM = "wordpiece"
 #: The longest pieces in use have some tens of bytes.
@@ -55,29 +55,10 @@ def build_arrays(description: WordPieceDescription) -> tuple[dict[str, NDArray[A
     UnsupportedFeatureError
         More pieces than the trie can hold.
     """
-    first: dict[bytes, int] = {}
-    further: dict[bytes, int] = {}
-    for number, piece in enumerate(description.pieces):
-        if piece is None:
-            continue
-        content = piece.encode()
-        if len(content) > MAX_PIECE_BYTES:
-            raise SourceFormatError(
-                f"{description.name}: the piece with id {number} has {len(content)} bytes, more than the "
-                f"{MAX_PIECE_BYTES} that a piece may have; is the file a vocabulary?"
-            )
-        # a piece without bytes stands for nothing
-        if content:
-            first[content] = number
-        if piece.startswith(description.prefix) and len(piece) > len(description.prefix):
-            further[content[len(description.prefix.encode()) :]] = number
-    units, node = build_trie(first, further, description.name)
-
-    constants = np.zeros(3, np.int64)
-    constants[UNKNOWN] = description.unknown
-    constants[MAX_CHARACTERS] = min(description.max_input_chars_per_word, _MOST_CHARACTERS)
-    constants[FURTHER] = node
-
+    vocab = {piece: number for number, piece in enumerate(description.pieces) if piece is not None}
+    units, constants = wordpiece_arrays(
+        vocab, description.prefix, description.unknown, description.max_input_chars_per_word, description.name
+    )
     written = list(description.pieces)
     for token in description.added_tokens:
         written[token.id] = token.content
@@ -124,6 +105,55 @@ def build_arrays(description: WordPieceDescription) -> tuple[dict[str, NDArray[A
         **({} if description.inputs is None else description.inputs.metadata()),
     }
     return arrays, metadata
+
+
+def wordpiece_arrays(
+    vocab: Mapping[str, int], prefix: str, unknown: int, max_characters: int, name: str
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """What words are looked up in.
+
+    Parameters
+    ----------
+    vocab : Mapping of str to int
+        Pieces and their ids.
+    prefix : str
+        What pieces that go on within a word begin with.
+    unknown : int
+        Id of unknown words.
+    max_characters : int
+        Longer words are unknown.
+    name : str
+        Of the vocabulary, for errors.
+
+    Returns
+    -------
+    trie_units, wordpiece : uint32[m], int64[3]
+
+    Raises
+    ------
+    SourceFormatError, UnsupportedFeatureError
+        As :func:`build_arrays`.
+    """
+    first: dict[bytes, int] = {}
+    further: dict[bytes, int] = {}
+    for piece, number in vocab.items():
+        content = piece.encode()
+        if len(content) > MAX_PIECE_BYTES:
+            raise SourceFormatError(
+                f"{name}: the piece with id {number} has {len(content)} bytes, more than the {MAX_PIECE_BYTES} that a "
+                "piece may have; is the file a vocabulary?"
+            )
+        # a piece without bytes stands for nothing
+        if content:
+            first[content] = number
+        if piece.startswith(prefix) and len(piece) > len(prefix):
+            further[content[len(prefix.encode()) :]] = number
+    units, node = build_trie(first, further, name)
+    constants = np.zeros(3, np.int64)
+    constants[UNKNOWN] = unknown
+    constants[MAX_CHARACTERS] = min(max_characters, _MOST_CHARACTERS)
+    constants[FURTHER] = node
+    return units, constants
 
 
 def build_trie(first: Mapping[bytes, int], further: Mapping[bytes, int], name: str) -> tuple[NDArray[np.uint32], int]:

@@ -1,15 +1,15 @@
-"""A ``tokenizer.json`` with BPE over marked characters, as GPT and CLIP have it; what differs is refused by name."""
+"""A ``tokenizer.json`` with BPE over marked characters and the stages of GPT or CLIP."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
-from numba_nlp.errors import SourceFormatError
 from vocab_tools.formats.character_description import BertOptions, CharacterDescription
 from vocab_tools.formats.character_vocab import checked_kinds
 from vocab_tools.formats.description import AddedToken
+from vocab_tools.formats.marked_bpe import MARKS, read_marked_options
 from vocab_tools.formats.model_inputs import InputSettings, settings_of_file
-from vocab_tools.formats.piece_table import quote
 from vocab_tools.formats.stages.decoders import BPEDecoder, ByteLevel, read_decoders
 from vocab_tools.formats.stages.normalizers import BertNormalizer, CharacterMap, NormalForm, Replace, read_normalizers
 from vocab_tools.formats.stages.patterns import Pattern
@@ -18,12 +18,8 @@ from vocab_tools.formats.stages.pre_tokenizers import BertPreTokenizer, Split, r
 from vocab_tools.formats.stages.pre_tokenizers import ByteLevel as ByteLevelWords
 from vocab_tools.formats.stages.stage import Stage
 
-__all__ = ["is_marked_bpe", "read"]
+__all__ = ["is_known", "read"]
 
-_MARKS = ("continuing_subword_prefix", "end_of_word_suffix")
-_MODEL_FIELDS = (
-    "type", "dropout", "unk_token", *_MARKS, "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges",
-)  # fmt: skip
 _CLIP_PATTERN = (
     r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"  # CLIP's, as it is
 )
@@ -31,10 +27,32 @@ _CLIP_NORMALIZERS = (NormalForm("NFC"), Replace(Pattern(r"\s+", True), " "), Cha
 _CLIP_WORDS = (Split(Pattern(_CLIP_PATTERN, True), "Removed", True), ByteLevelWords(False, True))
 
 
-def is_marked_bpe(model: Stage) -> bool:
-    """Whether a model is BPE whose pieces are marked by a prefix or a suffix."""
-    is_bpe = model.value.get("type", "BPE") == "BPE" and "merges" in model.value
-    return is_bpe and any(model.value.get(key) not in (None, "") for key in _MARKS)
+def is_known(root: Stage, added: Sequence[AddedToken]) -> bool:
+    """Whether a file has GPT's or CLIP's stages, which one kernel does together, and no others.
+
+    Raises
+    ------
+    SourceFormatError, UnsupportedFeatureError
+        A stage is not known.
+    """
+    model = root.below("model")
+    if model.option("ignore_merges", default=False):
+        return False
+    words, found, decoders = (
+        read_pre_tokenizers(_stage(root, "pre_tokenizer")),
+        read_normalizers(_stage(root, "normalizer")),
+        read_decoders(_stage(root, "decoder")),
+    )
+    if words == _CLIP_WORDS and not model.value.get(MARKS[0]):
+        return found == _CLIP_NORMALIZERS and decoders == (ByteLevel(),)
+    suffix = model.value.get(MARKS[1])
+    return (
+        words == (BertPreTokenizer(),)
+        and (not found or (len(found) == 1 and isinstance(found[0], BertNormalizer)))
+        and not (found and any(token.normalized for token in added))
+        and bool(suffix)
+        and decoders == (BPEDecoder(suffix),)
+    )
 
 
 def read(
@@ -47,7 +65,7 @@ def read(
     source_digest: str,
     allow_gaps: bool,
 ) -> CharacterDescription:
-    """Read a parsed ``tokenizer.json``.
+    """Read a parsed ``tokenizer.json`` for which :func:`is_known` holds.
 
     Parameters
     ----------
@@ -73,9 +91,8 @@ def read(
     UnsupportedFeatureError
         A stage or an option that is not reproduced exactly.
     """
-    model = root.below("model")
-    prefix, suffix = _read_marks(model)
-    unknown = _read_options(model, vocab)
+    assert is_known(root, added), "other stages are those of a StagedDescription"
+    options = read_marked_options(root.below("model"), vocab)
     post = read_post_processors(_stage(root, "post_processor"))
     if post.trim_offsets:
         _stage(root, "post_processor").refuse(
@@ -94,10 +111,10 @@ def read(
         vocabulary=vocab,
         kinds=kinds,
         merges=tuple(sorted(last, key=last.__getitem__)),
-        unknown=unknown,
-        fuse_unknown=model.option("fuse_unk", default=False),
-        prefix=prefix,
-        suffix=suffix,
+        unknown=vocab[options.unknown],
+        fuse_unknown=options.fuse_unknown,
+        prefix=options.prefix,
+        suffix=options.suffix,
         added_tokens=added,
         template_single=inputs.template_single,
         inputs=inputs,
@@ -109,45 +126,13 @@ def read(
 
 def _as_gpt(described: CharacterDescription, root: Stage) -> CharacterDescription:
     """BERT's words, and no or BERT's normalizer."""
-    normalizer = _stage(root, "normalizer")
-    found = read_normalizers(normalizer)
-    options = BertOptions()
-    if found:
-        if len(found) > 1 or not isinstance(found[0], BertNormalizer):
-            normalizer.refuse(
-                "with pieces marked by a prefix or suffix and BertPreTokenizer, only one BertNormalizer is supported"
-            )
-        options = BertOptions(**dataclasses.asdict(found[0]))
-    decoder = _stage(root, "decoder")
-    decoders = read_decoders(decoder)
-    if len(decoders) != 1 or not isinstance(decoders[0], BPEDecoder):
-        decoder.refuse(
-            "with pieces marked by a prefix or suffix and BertPreTokenizer, only one BPEDecoder is supported"
-        )
-    if decoders[0].suffix != described.suffix or not described.suffix:
-        decoder.below("suffix").refuse("a decoder with another suffix than the model's is not supported")
-    for number, token in enumerate(described.added_tokens):
-        if token.normalized:
-            _stage(root, "added_tokens").below(number).refuse(
-                "an added token that is matched in normalized text is not supported with this model",
-                "set its field normalized to false",
-            )
+    found = read_normalizers(_stage(root, "normalizer"))
+    options = BertOptions(**dataclasses.asdict(found[0])) if found else BertOptions()
     return dataclasses.replace(described, bert=options)
 
 
 def _as_clip(described: CharacterDescription, root: Stage) -> CharacterDescription:
     """CLIP's stages, each as it is in CLIP's file."""
-    words, normalizer, decoder = (_stage(root, key) for key in ("pre_tokenizer", "normalizer", "decoder"))
-    if read_pre_tokenizers(words) != _CLIP_WORDS:
-        words.refuse("with pieces marked by a prefix or suffix, only BertPreTokenizer and CLIP's words are supported")
-    if read_normalizers(normalizer) != _CLIP_NORMALIZERS:
-        normalizer.refuse(
-            "with CLIP's words, only its normalizers NFC, Replace of white space and Lowercase are supported"
-        )
-    if read_decoders(decoder) != (ByteLevel(),):
-        decoder.refuse("with CLIP's words, only the decoder ByteLevel is supported")
-    if described.prefix:
-        root.below("model").below(_MARKS[0]).refuse("a prefix is not supported with CLIP's words")
     for number, token in enumerate(described.added_tokens):
         content = token.content
         plain = content.isascii() and content == content.lower() and not any(map(str.isspace, content))
@@ -162,32 +147,3 @@ def _as_clip(described: CharacterDescription, root: Stage) -> CharacterDescripti
 
 def _stage(root: Stage, key: str) -> Stage:
     return Stage(root.file, key, root.value.get(key))
-
-
-def _read_marks(model: Stage) -> tuple[str, str]:
-    marks = []
-    for key in _MARKS:
-        mark = model.value.get(key)
-        if not isinstance(mark, str | None):
-            model.below(key).expect(str, "a string or null")
-        marks.append(mark or "")
-    if not marks[0].isascii():
-        model.below(_MARKS[0]).refuse("a prefix with other characters than ASCII is not supported")
-    return marks[0], marks[1]
-
-
-def _read_options(model: Stage, vocab: dict[str, int]) -> int:
-    """Check the options of the model; the id of unknown text."""
-    model.only(*_MODEL_FIELDS)
-    if model.value.get("dropout") not in (None, 0, 0.0):
-        model.below("dropout").refuse("merges dropped at random are not supported", "set it to null")
-    for key in ("byte_fallback", "ignore_merges"):
-        if model.option(key, default=False):
-            model.below(key).refuse("this is not supported with pieces marked by a prefix or suffix", "set it to false")
-    unknown = Stage(model.file, "model.unk_token", model.value.get("unk_token"))
-    if unknown.value is None:
-        unknown.refuse("text without a piece has no id then, which is not supported", "set it to a token")
-    token = unknown.expect(str, "a token")
-    if token not in vocab:
-        raise SourceFormatError(f"{unknown}: {quote(token)} is no piece of model.vocab")
-    return vocab[token]

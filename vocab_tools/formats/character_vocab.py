@@ -30,8 +30,10 @@ from vocab_tools.formats.description import (
     AddedToken,
     Description,
 )
+from vocab_tools.formats.model_inputs import InputSettings
 from vocab_tools.formats.piece_table import Place, check_ids, quote
 from vocab_tools.formats.reading import MAX_SOURCE_BYTES, digest_of, parse_json, read_source, read_text, split_lines
+from vocab_tools.formats.stages.post_processors import PAIR_PLACE, Template
 
 __all__ = [
     "FAMILIES",
@@ -184,11 +186,16 @@ def clip_description(
     """CLIP as transformers' ``CLIPTokenizer`` has it."""
     start, end = vocab[START_OF_TEXT], vocab[END_OF_TEXT]
     added = (AddedToken(START_OF_TEXT, start), AddedToken(END_OF_TEXT, end))
+    around = InputSettings(
+        Template((start, TEXT_PLACE, end), (0, 0, 0)),
+        Template((start, TEXT_PLACE, end, end, PAIR_PLACE, end), (0,) * 6),
+        pad_id=end,
+    )
     return CharacterDescription(
         name=name, source_format=source_format, source_digest=digest, reference="transformers", words="clip",
         vocabulary=vocab, kinds=checked_kinds(vocab, added, allow_gaps, path), merges=merges, unknown=end,
         suffix=SUFFIX, byte_characters=True, decoder="bytes", strips=True, spaces_suffix=True, normalized=True,
-        added_tokens=added, template_single=(start, TEXT_PLACE, end),
+        added_tokens=added, template_single=around.template_single, inputs=around,
     )  # fmt: skip
 
 

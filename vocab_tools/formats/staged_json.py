@@ -1,4 +1,4 @@
-"""A ``tokenizer.json`` with Unigram, or BPE over characters: general stages, each known or refused by name."""
+"""A ``tokenizer.json`` whose model stands behind general stages, each of them known or refused by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp.errors import SourceFormatError
-from vocab_tools.formats.charsmap import Charsmap
 from vocab_tools.formats.description import (
     KIND_ABSENT,
     KIND_BYTE,
@@ -21,13 +20,15 @@ from vocab_tools.formats.description import (
     MAX_IDS,
     AddedToken,
 )
+from vocab_tools.formats.marked_bpe import is_marked_bpe, read_marked_options
 from vocab_tools.formats.model_inputs import InputSettings, settings_of_file
 from vocab_tools.formats.piece_table import Place, check_gaps, check_ids, quote
 from vocab_tools.formats.stages.decoders import Decoder, read_decoders
-from vocab_tools.formats.stages.normalizers import Normalizer, Precompiled, read_normalizers
+from vocab_tools.formats.stages.normalizers import Normalizer, read_normalizers
 from vocab_tools.formats.stages.post_processors import read_post_processors
-from vocab_tools.formats.stages.pre_tokenizers import ByteLevel, Metaspace, PreTokenizer, read_pre_tokenizers
+from vocab_tools.formats.stages.pre_tokenizers import ByteLevel, PreTokenizer, read_pre_tokenizers
 from vocab_tools.formats.stages.stage import Stage
+from vocab_tools.formats.wordpiece_model import is_wordpiece, read_options
 
 __all__ = ["StagedDescription", "is_character_bpe", "is_unigram", "read", "read_vocab"]
 
@@ -52,7 +53,7 @@ BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 @dataclass(frozen=True)
 class StagedDescription:
-    """A Unigram or BPE vocabulary behind general stages, with nothing derived yet.
+    """A vocabulary behind general stages, with nothing derived yet.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class StagedDescription:
         sha256 (hex) of the source.
     reference : {"tokenizers"}
         The library whose results are reproduced.
-    model : {"unigram", "bpe"}
+    model : {"unigram", "bpe", "wordpiece", "marked_bpe"}
     pieces : list of (str or None)
         By id: the token as the vocabulary writes it, those of added tokens too; None for gaps.
     vocab : Mapping of str to int
@@ -72,11 +73,11 @@ class StagedDescription:
     scores : float64[n] or None
         Of the first ids, which are the model's; of Unigram.
     merges : list of (str, str) or None
-        In order of rank; of BPE.
+        In order of rank; of both kinds of BPE.
     unknown : str or None
         The token of unknown text.
     fuse_unknown, byte_fallback, ignore_merges : bool
-        Options of the model; the first and the last of BPE.
+        Options of the model; the first and the last of both kinds of BPE.
     added_tokens : tuple of AddedToken
     normalizers, pre_tokenizers, decoders : tuples of stages
     special_policy : {"raise", "match", "plain"}
@@ -87,6 +88,11 @@ class StagedDescription:
     clean_up : bool
         Decoded text loses the spaces before punctuation and English endings (transformers'
         ``clean_up_tokenization_spaces``).
+    prefix, suffix : str
+        What pieces that go on within a word begin with, and what the last one of a word ends with: of WordPiece (the
+        prefix) and of marked BPE.
+    max_characters : int
+        Longer words are unknown, of WordPiece.
     """
 
     name: str
@@ -111,6 +117,9 @@ class StagedDescription:
     template_single: tuple[int, ...] = ()
     inputs: InputSettings | None = None
     clean_up: bool = False
+    prefix: str = ""
+    suffix: str = ""
+    max_characters: int = 0
 
 
 def is_unigram(model: Stage) -> bool:
@@ -204,7 +213,7 @@ def read(
         return Stage(root.file, key, root.value.get(key))
 
     model = root.below("model")
-    options = _unigram_options(model, vocab) if merges is None else _bpe_options(model)
+    options = _options(model, vocab)
     post = read_post_processors(stage("post_processor"))
     if post.trim_offsets:
         stage("post_processor").refuse("spans without the spaces at their ends are not supported with this model")
@@ -228,19 +237,11 @@ def read(
         stage("pre_tokenizer").refuse(
             "bytes spelled in GPT-2's alphabet are supported with byte-level BPE only, not before this model"
         )
-    if any(isinstance(cutter, Metaspace) and cutter.scheme == "first" for cutter in cutters) and any(
-        isinstance(step, Precompiled) and _deletes(step) for step in normalizers
-    ):
-        stage("pre_tokenizer").refuse(
-            'prepend_scheme "first" behind a charsmap that deletes characters asks for the places that tokenizers '
-            "gives to what follows them, and those are not reproduced"
-        )
     return StagedDescription(
         name=name,
         source_format="tokenizer.json",
         source_digest=source_digest,
         reference="tokenizers",
-        model="unigram" if merges is None else "bpe",
         pieces=pieces,
         vocab=vocab,
         kinds=kinds,
@@ -255,16 +256,39 @@ def read(
     )
 
 
-def _deletes(step: Precompiled) -> bool:
-    """Whether some rule of the charsmap leaves nothing."""
-    charsmap = Charsmap(np.frombuffer(step.units, "<u4"), np.frombuffer(step.text, np.uint8))
-    return any(not replacement for replacement in charsmap.rules().values())
-
-
 def _check_text(pieces: Sequence[str], place: Place) -> None:
     for piece in pieces:
         if not piece.isascii() and _HALVES.search(piece):
             raise SourceFormatError(f"{place.path}: {place.whole}{quote(piece)} holds half of a character")
+
+
+def _options(model: Stage, vocab: Mapping[str, int]) -> dict[str, Any]:
+    """The model and its options, by the names of :class:`StagedDescription`."""
+    if is_unigram(model):
+        return {"model": "unigram", **_unigram_options(model, vocab)}
+    if is_wordpiece(model):
+        return {"model": "wordpiece", **_wordpiece_options(model, vocab)}
+    if is_marked_bpe(model):
+        return {"model": "marked_bpe", **_marked_options(model, vocab)}
+    return {"model": "bpe", **_bpe_options(model)}
+
+
+def _wordpiece_options(model: Stage, vocab: Mapping[str, int]) -> dict[str, Any]:
+    found = read_options(model, vocab)
+    return {
+        "scores": None,
+        "unknown": found.unknown,
+        "fuse_unknown": False,
+        "byte_fallback": False,
+        "ignore_merges": False,
+        "prefix": found.prefix,
+        "max_characters": found.max_input_chars_per_word,
+    }
+
+
+def _marked_options(model: Stage, vocab: Mapping[str, int]) -> dict[str, Any]:
+    found = read_marked_options(model, vocab)
+    return {"scores": None, "byte_fallback": False, **found._asdict()}
 
 
 def _unigram_options(model: Stage, vocab: Mapping[str, int]) -> dict[str, Any]:
@@ -293,10 +317,10 @@ def _unigram_options(model: Stage, vocab: Mapping[str, int]) -> dict[str, Any]:
 def _bpe_options(model: Stage) -> dict[str, Any]:
     model.only(*_BPE_FIELDS)
     if model.value.get("dropout") not in (None, 0, 0.0):
-        model.below("dropout").refuse("merges dropped at random are not supported", "set it to null")
-    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if model.value.get(key) not in (None, ""):
-            model.below(key).refuse("pieces marked by a prefix or suffix are not supported with this model")
+        model.below("dropout").refuse(
+            "a vocabulary file does not decide that texts are encoded at random",
+            "set it to null and pass dropout= to Tokenizer.encode or encode_batch",
+        )
     unknown = model.value.get("unk_token")
     if not isinstance(unknown, str | None):
         model.below("unk_token").expect(str, "a token or null")

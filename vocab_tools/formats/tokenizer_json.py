@@ -11,6 +11,7 @@ from vocab_tools.formats import character_json, serde_numbers, staged_json, word
 from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.description import MAX_IDS, AddedToken, Description
+from vocab_tools.formats.marked_bpe import is_marked_bpe
 from vocab_tools.formats.model_inputs import settings_of_file
 from vocab_tools.formats.piece_table import Place, check_ids, lay_out, merge_ids, quote
 from vocab_tools.formats.reading import parse_json, read_text
@@ -22,6 +23,7 @@ from vocab_tools.formats.tokenizer_stages import (
     read_normalizer,
     read_pre_tokenizer,
 )
+from vocab_tools.formats.wordpiece_model import is_wordpiece, read_vocab
 
 __all__ = ["IGNORABLE", "read", "read_document"]
 
@@ -119,7 +121,7 @@ def read_document(
     def stage(key: str) -> Stage:
         return Stage(path, key, root.value.get(key))
 
-    of_words, of_likelihood = wordpiece_json.is_wordpiece(model), staged_json.is_unigram(model)
+    of_words, of_likelihood = is_wordpiece(model), staged_json.is_unigram(model)
     of_characters = staged_json.is_character_bpe(model, stage("pre_tokenizer"))
     if not of_words and not of_likelihood:
         _check_model_type(model)
@@ -132,14 +134,20 @@ def read_document(
             stage(key).refuse(f"{key} set inside the file is not applied", f'pass ignore=("{key}",) to leave it out')
     place = Place(path, text, "model.vocab")
     if of_words:
-        words = wordpiece_json.read_vocab(model, place)
+        words = read_vocab(model, place)
         added = _read_added_tokens(stage("added_tokens"), words)
-        return wordpiece_json.read(root, words, added, place, name=name, source_digest=digest, allow_gaps=allow_gaps)
-    if character_json.is_marked_bpe(model):
+        options: Any = {"name": name, "source_digest": digest, "allow_gaps": allow_gaps}
+        if wordpiece_json.is_plain(root, added):
+            return wordpiece_json.read(root, words, added, place, **options)
+        return staged_json.read(root, words, None, added, place, **options)
+    if is_marked_bpe(model):
         marked = check_ids(model.need("vocab").value, place)
         added = _read_added_tokens(stage("added_tokens"), marked)
         merges = _read_merges(model.need("merges"))
-        return character_json.read(root, marked, merges, added, name=name, source_digest=digest, allow_gaps=allow_gaps)
+        options = {"name": name, "source_digest": digest, "allow_gaps": allow_gaps}
+        if character_json.is_known(root, added):
+            return character_json.read(root, marked, merges, added, **options)
+        return staged_json.read(root, marked, merges, added, place, **options)
     if of_likelihood or of_characters:
         known = staged_json.read_vocab(model, place)
         added = _read_added_tokens(stage("added_tokens"), known)
@@ -220,7 +228,10 @@ def _read_model_options(model: Stage) -> None:
         if key in model.value:
             model.below(key).expect(bool, "true or false")
     if model.value.get("dropout") not in (None, 0, 0.0):
-        model.below("dropout").refuse("merges dropped at random are not supported", "set it to null")
+        model.below("dropout").refuse(
+            "a vocabulary file does not decide that texts are encoded at random",
+            "set it to null and pass dropout= to Tokenizer.encode or encode_batch",
+        )
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.value.get(key) not in (None, ""):
             model.below(key).refuse("pieces marked by a prefix or suffix are not byte-level BPE")

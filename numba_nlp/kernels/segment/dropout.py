@@ -195,14 +195,18 @@ def _chunk_with_dropout(tables, text, start, stop, rule, probability, state, scr
 
 
 @kernel
-def merge_piece_with_dropout(tables, data, start, n, rule, probability, state, scratch, heap, dropped, ids, first):
+def merge_piece_with_dropout(
+    tables, merge_ranks, data, start, n, rule, probability, state, scratch, heap, dropped, ids, first
+):
     """Ids of one pre-token by byte-level BPE.
 
     Parameters
     ----------
     tables : ByteBpeTables
-        Of a vocabulary with a merge list. (In rank files any two neighbours merge whose text is a piece; their tables
-        hold the pairs that merging without dropout can meet.)
+        With every pair that may merge: in rank files any two neighbours whose text is a piece, while the tables of such
+        a vocabulary hold the pairs that merging without dropout can meet.
+    merge_ranks : int32[M] or int32[0]
+        As of :func:`join_with_dropout`.
     data : uint8[m]
     start, n : int64
         The pre-token, ``n >= 1``.
@@ -228,9 +232,8 @@ def merge_piece_with_dropout(tables, data, start, n, rule, probability, state, s
     start_list(
         tables.merge_table, tables.merge_pairs, n, symbols, following, scratch.list_previous, scratch.list_merges
     )
-    # merge numbers are the ranks
     join_with_dropout(
-        tables.merge_table, tables.merge_pairs, tables.merge_symbols, tables.merge_symbols[:0], rule, probability, n,
+        tables.merge_table, tables.merge_pairs, tables.merge_symbols, merge_ranks, rule, probability, n,
         state, symbols, following, scratch.list_previous, scratch.list_merges, heap, dropped,
     )  # fmt: skip
     out = first

@@ -16,6 +16,7 @@ operation            arguments              meaning
 ``OP_REPLACE_RUNS``  member, least, content  string for run of a character
 ``OP_SPELL_BYTES``   -                      bytes in the byte alphabet
 ``OP_CHARSMAP``      -                      :func:`~numba_nlp.kernels.segment.normalize_precompiled.apply_charsmap`
+``OP_SURROUND``      map, string            string on either side of the characters of a map
 ===================  =====================  ===========================================================
 
 Twin: ``numba_nlp.reference.segment.normalize_program``.
@@ -33,7 +34,7 @@ from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment.graphemes import ClusterTables
 from numba_nlp.kernels.segment.normalize_edits import prepend, replace_runs, replace_string, spell_bytes, strip
 from numba_nlp.kernels.segment.normalize_forms import FormScratch, FormTables, new_form_scratch, normal_form
-from numba_nlp.kernels.segment.normalize_maps import MapTables, map_characters
+from numba_nlp.kernels.segment.normalize_maps import MapTables, map_characters, surround_characters
 from numba_nlp.kernels.segment.normalize_precompiled import CharsmapTables, apply_charsmap
 from numba_nlp.kernels.segment.normalize_text import UNCHANGED, Aligned, copy_aligned, load_aligned, new_aligned
 from numba_nlp.kernels.segment.spans import ascii_end
@@ -48,6 +49,7 @@ __all__ = [
     "OP_REPLACE_RUNS",
     "OP_SPELL_BYTES",
     "OP_STRIP",
+    "OP_SURROUND",
     "STEP",
     "STEP_KERNELS",
     "NormalizerScratch",
@@ -66,8 +68,9 @@ OP_REPLACE = 4
 OP_REPLACE_RUNS = 5
 OP_SPELL_BYTES = 6
 OP_CHARSMAP = 7
+OP_SURROUND = 8
 #: Number of operations.
-OPERATIONS = 8
+OPERATIONS = 9
 
 #: Numbers of one step.
 STEP = 4
@@ -167,11 +170,17 @@ def _charsmap_step(tables, first, second, third, here, n, scratch, there):
     return apply_charsmap(tables.charsmap, tables.clusters, here, 0, n, there, 0)
 
 
+@kernel
+def _surround_step(tables, first, second, third, here, n, scratch, there):
+    strings, offsets = tables.strings, tables.string_offsets
+    return surround_characters(tables.maps, first, strings[offsets[second] : offsets[second + 1]], here, 0, n, there, 0)
+
+
 #: What each operation runs, by its number: ``(tables, three arguments, here, n, scratch, there)``, from the first ``n``
 #: bytes of ``here`` to ``there``.
 STEP_KERNELS = (
     _form_step, _map_step, _strip_step, _prepend_step, _replace_step, _replace_runs_step, _spell_bytes_step,
-    _charsmap_step,
+    _charsmap_step, _surround_step,
 )  # fmt: skip
 
 
@@ -209,6 +218,8 @@ def run_step(tables, operation, first, second, third, here, n, scratch, there):
         return _replace_runs_step(tables, first, second, third, here, n, scratch, there)
     if operation == OP_SPELL_BYTES:
         return _spell_bytes_step(tables, first, second, third, here, n, scratch, there)
+    if operation == OP_SURROUND:
+        return _surround_step(tables, first, second, third, here, n, scratch, there)
     return _charsmap_step(tables, first, second, third, here, n, scratch, there)
 
 

@@ -38,6 +38,7 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_memory import (
 from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import BRIDGED, ID_GROWTH, MODE, SPACED
 from numba_nlp.kernels.segment.sentencepiece_unigram import fill_row
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SPACE
+from numba_nlp.kernels.segment.tiled_ids import same_ids, tile
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS
 
 __all__ = ["ENCODE_ROWS", "FILLS", "HOOKS", "align_text", "encode_chunk", "encode_unseen", "solve_chunk"]
@@ -174,15 +175,9 @@ def align_text(tables, data, start, stop, scratch, from_starts, from_ends, token
     if n_text < 0:
         return np.int64(STATUS_OUTPUT_FULL)
     # without unknown tokens the lengths of the pieces say where they end
-    place, count = np.int64(0), np.int64(0)
-    while place < n_text and first + count < ids.size:
-        piece = np.int64(ids[first + count])
-        if piece < 0 or piece >= tables.piece_lengths.size or piece == tables.flags[UNKNOWN_ID]:
-            break
-        place += tables.piece_lengths[piece]
-        token_ends[count] = place
-        count += 1
-    if place == n_text:
+    unknown = np.int64(tables.flags[UNKNOWN_ID])
+    count = tile(tables.piece_lengths, unknown, np.int64(n_text), ids, first, token_ends)
+    if count >= 0:
         return count
     found = scratch.found
     if found.size < n_text + SPARE_IDS:
@@ -192,12 +187,7 @@ def align_text(tables, data, start, stop, scratch, from_starts, from_ends, token
     )
     if count < 0:
         return np.int64(STATUS_OUTPUT_FULL)
-    if first + count > ids.size:
-        return np.int64(STATUS_NOT_TILING)
-    for i in range(count):
-        if found[i] != ids[first + i]:
-            return np.int64(STATUS_NOT_TILING)
-    return count
+    return count if same_ids(found, count, ids, first) else np.int64(STATUS_NOT_TILING)
 
 
 #: What cuts rows, by the name of the pattern, and what else :func:`numba_nlp.kernels.segment.cached_rows.rows_function`

@@ -46,6 +46,7 @@ from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
     UNIGRAM,
     WHOLE,
 )
+from numba_nlp.kernels.segment.tiled_ids import same_ids, tile
 from numba_nlp.kernels.segment.unigram import character_length, find_best, trace_path, write_ids
 from numba_nlp.kernels.segment.unigram_chunks import MAX_CHARACTERS, SPLIT_BEFORE_EACH, chunk_end
 from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, HALF_ULP, LARGEST, RESET, UNKNOWN_ID
@@ -389,27 +390,15 @@ def align_text(tables, data, start, stop, scratch, from_starts, from_ends, token
     if n_text < 0:
         return np.int64(STATUS_OUTPUT_FULL)
     # without unknown tokens the lengths of the pieces say where they end
-    place, count = np.int64(0), np.int64(0)
-    merges = tables.numbers[BYTE_FALLBACK] == 0
-    while place < n_text and first + count < ids.size:
-        piece = np.int64(ids[first + count])
-        if piece < 0 or piece >= tables.piece_lengths.size or (merges and piece == tables.numbers[UNKNOWN_ID]):
-            break
-        place += tables.piece_lengths[piece]
-        token_ends[count] = place
-        count += 1
-    if place == n_text:
+    unknown = np.int64(tables.numbers[UNKNOWN_ID]) if tables.numbers[BYTE_FALLBACK] == 0 else np.int64(-1)
+    count = tile(tables.piece_lengths, unknown, np.int64(n_text), ids, first, token_ends)
+    if count >= 0:
         return count
     at, n_steps, _ = find_path(tables, n_text, np.float32(0), scratch)
     path = scratch.path[at : at + n_steps]
     found = scratch.nodes
     count = write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), found, token_ends, np.int64(0))
-    if first + count > ids.size:
-        return np.int64(STATUS_NOT_TILING)
-    for i in range(count):
-        if found[i] != ids[first + i]:
-            return np.int64(STATUS_NOT_TILING)
-    return count
+    return count if same_ids(found, count, ids, first) else np.int64(STATUS_NOT_TILING)
 
 
 #: What cuts rows, by the name of the pattern.

@@ -26,6 +26,7 @@ __all__ = [
     "StagedUnigramTables",
     "new_bpe_scratch",
     "new_unigram_scratch",
+    "span_arrays",
 ]
 
 
@@ -105,7 +106,7 @@ class StagedBpeScratch(NamedTuple):
     heap: NDArray[np.uint64]  # [3 * capacity]
 
 
-def _spans() -> dict[str, NDArray[Any]]:
+def span_arrays() -> dict[str, NDArray[Any]]:
     """The fields that :mod:`numba_nlp.kernels.segment.cached_rows` works with."""
     n = BLOCK + SLACK
     return {
@@ -129,7 +130,7 @@ def new_unigram_scratch(capacity: int = 1 << 12) -> StagedUnigramScratch:
     capacity : int
     """
     return StagedUnigramScratch(
-        **_spans(),
+        **span_arrays(),
         best=np.zeros(capacity + 1, np.float64),
         second=np.zeros(0, np.float64),
         nodes=np.zeros(capacity + 1, np.int32),
@@ -147,7 +148,7 @@ def new_bpe_scratch(capacity: int = 1 << 12) -> StagedBpeScratch:
     """
     symbols, keys = new_lanes()
     return StagedBpeScratch(
-        **_spans(),
+        **span_arrays(),
         cut_starts=np.zeros(CUTS + WINDOW, np.int64),
         cut_ends=np.zeros(CUTS + WINDOW, np.int64),
         symbols=symbols,

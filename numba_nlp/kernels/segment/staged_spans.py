@@ -22,8 +22,15 @@ from numba_nlp.errors import STATUS_NOT_TILING
 from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.spans import UNIT_CHAR
 from numba_nlp.kernels.segment.staged_models import segment_bpe, segment_unigram
+from numba_nlp.kernels.segment.staged_word_models import segment_marked, segment_wordpiece
 
-__all__ = ["count_to", "fill_staged_bpe_spans", "fill_staged_unigram_spans"]
+__all__ = [
+    "count_to",
+    "fill_staged_bpe_spans",
+    "fill_staged_marked_spans",
+    "fill_staged_unigram_spans",
+    "fill_staged_wordpiece_spans",
+]
 
 
 @kernel
@@ -60,7 +67,7 @@ def fill_staged_spans(
 
     Parameters
     ----------
-    tables, scratch : StagedUnigramTables and StagedUnigramScratch, or those of BPE
+    tables, scratch : StagedUnigramTables and StagedUnigramScratch, or those of another model
     piece_widths : int32[V]
         Bytes of text that each id stands for; 0 where that is not known.
     data : uint8[n]
@@ -162,3 +169,5 @@ def _spans_of(name: str, segment: Any) -> Any:
 
 fill_staged_unigram_spans = _spans_of("fill_staged_unigram_spans", segment_unigram)
 fill_staged_bpe_spans = _spans_of("fill_staged_bpe_spans", segment_bpe)
+fill_staged_wordpiece_spans = _spans_of("fill_staged_wordpiece_spans", segment_wordpiece)
+fill_staged_marked_spans = _spans_of("fill_staged_marked_spans", segment_marked)

@@ -22,7 +22,7 @@ from numba_nlp.kernels.segment.scan import (
 )
 from numba_nlp.kernels.segment.scan_deepseek import next_end_deepseek_v3
 
-__all__ = ["NUMBER_WORDS", "number_words"]
+__all__ = ["NUMBER_WORDS", "SCANS", "number_words"]
 
 
 @inlined
@@ -105,7 +105,8 @@ def number_words(
     return np.int64(ids.size)
 
 
-_SCANS = {
+#: What finds the end of a pre-token, by the name of the pattern.
+SCANS = {
     "gpt2": next_end_gpt2,
     "cl100k": next_end_cl100k,
     "o200k": next_end_o200k,
@@ -118,5 +119,5 @@ _SCANS = {
 #: :func:`number_words` compiled for each pattern, by name; ``"whole"``: each stretch of text is one word.
 NUMBER_WORDS = {
     pattern: kernel(specialise(number_words, f"number_words_{pattern}", next_end=scan))
-    for pattern, scan in _SCANS.items()
+    for pattern, scan in SCANS.items()
 }

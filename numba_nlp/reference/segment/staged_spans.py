@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 from numba_nlp.reference.segment.staged_models import Segment
 
-__all__ = ["Piece", "count_to", "fill_staged_bpe_spans", "fill_staged_unigram_spans"]
+__all__ = [
+    "Piece",
+    "count_to",
+    "fill_staged_bpe_spans",
+    "fill_staged_marked_spans",
+    "fill_staged_unigram_spans",
+    "fill_staged_wordpiece_spans",
+]
 
 
 class Piece(NamedTuple):
@@ -44,4 +51,4 @@ def fill_staged_unigram_spans(
     return [(a, b) if a < 0 else (count_to(row, a), count_to(row, b)) for a, b in found]
 
 
-fill_staged_bpe_spans = fill_staged_unigram_spans
+fill_staged_bpe_spans = fill_staged_wordpiece_spans = fill_staged_marked_spans = fill_staged_unigram_spans

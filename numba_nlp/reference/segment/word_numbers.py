@@ -9,7 +9,8 @@ from numba_nlp.kernels.segment.patterns import PATTERN_CODES
 from numba_nlp.reference.segment.scan import next_end
 
 
-def _word_lengths(pattern, class_index, class_blocks, data, start, stop):
+def word_lengths(pattern, class_index, class_blocks, data, start, stop):
+    """Bytes of the words of a text."""
     lengths = []
     while start < stop:
         end = stop
@@ -46,7 +47,7 @@ def number_words(
             if len(fixed) and fixed[segment] >= 0:
                 lengths = [None]
             else:
-                lengths = _word_lengths(pattern, class_index, class_blocks, data, starts[segment], ends[segment])
+                lengths = word_lengths(pattern, class_index, class_blocks, data, starts[segment], ends[segment])
             for length in lengths:
                 taken = 0
                 while length is None or taken < length:

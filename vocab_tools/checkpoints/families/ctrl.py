@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from numba_nlp.errors import SourceFormatError
 from vocab_tools.checkpoints.family import DirectFamily
 from vocab_tools.checkpoints.files import Folder
-from vocab_tools.checkpoints.model_settings import input_settings, setting_flag
+from vocab_tools.checkpoints.model_settings import input_settings
 from vocab_tools.checkpoints.python_tokens import (
     python_tokens,
     read_vocabulary,
+    text_fields,
+    unknown_id,
     with_added,
 )
 from vocab_tools.checkpoints.settings import Settings
@@ -49,9 +50,7 @@ def describe_ctrl(folder: Folder, settings: Settings, options: dict[str, Any]) -
     vocabulary = read_vocabulary(folder, "vocab.json")
     tokens = python_tokens(place, settings, options, lambda added: with_added(vocabulary, added))
     unknown_token = tokens.named.get("unk_token", "None")
-    if unknown_token not in vocabulary:
-        raise SourceFormatError(f"{folder.place('vocab.json')}: the vocabulary lacks {unknown_token!r}, the unk_token")
-    unknown = vocabulary[unknown_token]
+    unknown = unknown_id(folder.place("vocab.json"), vocabulary, unknown_token)
     added = tokens.added_tokens(place)
     # in the order of transformers, which looks added tokens up first
     known = {**vocabulary, **tokens.ids}
@@ -68,8 +67,7 @@ def describe_ctrl(folder: Folder, settings: Settings, options: dict[str, Any]) -
     return dataclasses.replace(
         described,
         inputs=inputs,
-        clean_up=setting_flag(place, options, "clean_up_tokenization_spaces"),
-        special_policy="plain" if setting_flag(place, options, "split_special_tokens") else "match",
+        **text_fields(place, options),
         special_search="transformers",
     )
 

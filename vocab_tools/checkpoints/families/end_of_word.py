@@ -74,5 +74,7 @@ _CLIP = Family(
     defaults={"unk_token": _END, "bos_token": _START, "eos_token": _END, "pad_token": _END},
     build=_build_clip,
     finish=_finish_clip,
+    # the class wraps the decoder of tokenizers: the suffix is a space, and white space at both ends goes
+    changes={"spaces_suffix": True, "strips": True},
 )
 FAMILIES = (_GPT, _CLIP)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
+from numba_nlp.errors import SourceFormatError
 from vocab_tools.checkpoints.family import DirectFamily
 from vocab_tools.checkpoints.files import Folder
 from vocab_tools.checkpoints.model_settings import input_settings, setting_flag
 from vocab_tools.checkpoints.python_tokens import (
     check_sampling,
+    ending_id,
     python_tokens,
     read_model,
     read_vocabulary,
+    renumbered_fields,
+    unknown_id,
     with_added,
 )
 from vocab_tools.checkpoints.settings import AddedTokenOptions, Settings
@@ -65,7 +68,7 @@ def describe_m2m100(folder: Folder, settings: Settings, options: dict[str, Any])
     place = str(folder.path)
     check_sampling(place, options["sp_model_kwargs"])
     set_name, made_up = options["language_codes"], options["num_madeup_words"]
-    if set_name not in LANGUAGES:
+    if not isinstance(set_name, str) or set_name not in LANGUAGES:
         raise SourceFormatError(f"{place}: language_codes must be 'm2m100' or 'wmt21', got {set_name!r:.80}")
     if type(made_up) is not int or not 0 <= made_up < 1 << 20:
         raise SourceFormatError(f"{place}: num_madeup_words must be a small number, got {made_up!r:.80}")
@@ -77,8 +80,7 @@ def describe_m2m100(folder: Folder, settings: Settings, options: dict[str, Any])
     chosen = _language(place, options, languages, target)
 
     unknown_token = str(options["unk_token"])
-    if unknown_token not in vocabulary:
-        raise SourceFormatError(f"{folder.place('vocab.json')}: the vocabulary lacks {unknown_token!r}, the unk_token")
+    unknown = unknown_id(folder.place("vocab.json"), vocabulary, unknown_token)
     decoder = {number: token for token, number in vocabulary.items()}
 
     def all_tokens(added: Mapping[int, AddedTokenOptions]) -> dict[str, int]:
@@ -88,11 +90,8 @@ def describe_m2m100(folder: Folder, settings: Settings, options: dict[str, Any])
         return with_added(listed, added)
 
     tokens = python_tokens(place, settings, options, all_tokens)
-    unknown = vocabulary[unknown_token]
     known = {**vocabulary, **of_language}
-    eos = tokens.id_of("eos_token", known, unknown)
-    if eos is None:
-        raise UnsupportedFeatureError(f"{place}: eos_token is null, but this class ends every text with it")
+    eos = ending_id(place, tokens, known, unknown)
 
     by_id = dict(decoder)
     by_id.update({number: token for token, number in of_language.items()})
@@ -108,14 +107,10 @@ def describe_m2m100(folder: Folder, settings: Settings, options: dict[str, Any])
         decoding=model,
         # an id that is no token is read as the unknown one
         tokens=[by_id.get(number, unknown_token) for number in range(size)],
-        special=frozenset(tokens.special),
-        skipped=frozenset(tokens.ids[token] for token in tokens.special if token),
-        added_tokens=tokens.added_tokens(place),
         language_codes=False,
         special_suffix="",
         marks_are_spaces=False,
-        clean_up=setting_flag(place, options, "clean_up_tokenization_spaces"),
-        special_policy="plain" if setting_flag(place, options, "split_special_tokens") else "match",
+        **renumbered_fields(place, options, tokens),
         inputs=input_settings(
             place,
             options,

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from vocab_tools.checkpoints.family import DirectFamily
 from vocab_tools.checkpoints.files import Folder
 from vocab_tools.checkpoints.model_settings import input_settings, setting_flag
 from vocab_tools.checkpoints.python_tokens import (
     check_sampling,
+    ending_id,
     python_tokens,
     read_model,
     read_vocabulary,
+    renumbered_fields,
+    unknown_id,
     with_added,
 )
 from vocab_tools.checkpoints.settings import Settings
@@ -63,14 +65,10 @@ def describe_marian(folder: Folder, settings: Settings, options: dict[str, Any])
     tokens = python_tokens(place, settings, options, lambda added: with_added(source_ids, added))
     unknown_token = tokens.named.get("unk_token", "None")
     encoding = target_ids if target else source_ids
-    for ids in (source_ids, encoding):
-        if unknown_token not in ids:
-            file = "vocab.json" if ids is source_ids else "target_vocab.json"
-            raise SourceFormatError(f"{folder.place(file)}: the vocabulary lacks {unknown_token!r}, the unk_token")
-    unknown = encoding[unknown_token]
-    eos = tokens.id_of("eos_token", encoding, unknown)
-    if eos is None:
-        raise UnsupportedFeatureError(f"{place}: eos_token is null, but this class ends every text with it")
+    unknown = unknown_id(folder.place("vocab.json"), source_ids, unknown_token)
+    if encoding is not source_ids:
+        unknown = unknown_id(folder.place("target_vocab.json"), encoding, unknown_token)
+    eos = ending_id(place, tokens, encoding, unknown)
 
     size = 1 + max(*source_ids.values(), *target_ids.values(), *tokens.contents)
     by_id: list[str | None] = [None] * size
@@ -88,14 +86,10 @@ def describe_marian(folder: Folder, settings: Settings, options: dict[str, Any])
         # without separate vocabularies transformers decodes with the source's model, whatever the ids are of
         decoding=models[separate],
         tokens=by_id,
-        special=frozenset(tokens.special),
-        skipped=frozenset(tokens.ids[token] for token in tokens.special if token),
-        added_tokens=tokens.added_tokens(place),
         language_codes=True,
         special_suffix=" ",
         marks_are_spaces=True,
-        clean_up=setting_flag(place, options, "clean_up_tokenization_spaces"),
-        special_policy="plain" if setting_flag(place, options, "split_special_tokens") else "match",
+        **renumbered_fields(place, options, tokens),
         inputs=input_settings(
             place,
             options,
