@@ -311,13 +311,19 @@ def settle_spans(tables, cache, data, n, opened, unit, scratch, memory, ids, spa
 
     Parameters
     ----------
-    tables, cache, data, n, opened, scratch, ids, out
+    tables, cache, data, n, opened
         As of :func:`numba_nlp.kernels.segment.sentencepiece_unigram.settle`.
     unit : int64
         ``UNIT_BYTE`` or ``UNIT_CHAR`` of :mod:`numba_nlp.kernels.segment.spans`.
+    scratch : SentencePieceScratch
+        As there.
     memory : SpanMemory
+    ids : int32[k]
+        As there.
     span_starts, span_ends : int64[k], int64[k]
         Spans of the ids; they move with them.
+    out : int64
+        As there.
 
     Returns
     -------

@@ -401,7 +401,18 @@ def _take_gaps_in(n, scratch, memory, span_starts, span_ends):
 
 @inlined
 def settle(tables, cache, data, n, opened, unit, scratch, memory, ids, span_starts, span_ends, out):
-    """Change ids and spans of a block by what depends on more than one chunk: the default, of families without such."""
+    """Change ids and spans of a block by what depends on more than one chunk: the default, of families without such.
+
+    Parameters
+    ----------
+    tables, cache, data, n, opened, unit, scratch, memory, ids, span_starts, span_ends, out
+        As of :func:`numba_nlp.kernels.segment.spanned_families.settle_spans`; nothing is read or written.
+
+    Returns
+    -------
+    int64
+        ``out``
+    """
     return out
 
 
