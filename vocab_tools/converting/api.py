@@ -25,6 +25,7 @@ from vocab_tools.converting.formats import (
     format_of_target,
 )
 from vocab_tools.converting.table import TABLE
+from vocab_tools.formats.detect import detect
 from vocab_tools.formats.reading import read_source
 from vocab_tools.formats.tokenizer_json import IGNORABLE as IGNORED_BY_READER
 
@@ -119,7 +120,7 @@ def _from_source(
     if not isinstance(source, str | PathLike):
         source = list(source)
     of_reader = tuple(key for key in ignore if key in IGNORED_BY_READER)
-    if of_reader and _may_be_json(source):
+    if of_reader and _is_file(source) and detect(source).format == "tokenizer.json":
         options = {**options, "ignore": of_reader}
     found = open_source(source, name=name, **options)
     where = ", ".join(map(str, found.paths)) if not found.is_folder else str(source)
@@ -211,8 +212,8 @@ def _is_compiled(source: Any) -> bool:
     return isinstance(source, str | PathLike) and Path(source).suffix == ".safetensors" and not Path(source).is_dir()
 
 
-def _may_be_json(source: Any) -> bool:
-    return isinstance(source, str | PathLike) and not Path(source).is_dir()
+def _is_file(source: Any) -> bool:
+    return isinstance(source, str | PathLike) and Path(source).is_file()
 
 
 def _from_compiled(
