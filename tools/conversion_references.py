@@ -7,6 +7,7 @@ from lines to ids (or tokens), and the special tokens that the library looks for
 from __future__ import annotations
 
 import io
+import math
 import os
 import subprocess
 import tempfile
@@ -21,12 +22,27 @@ __all__ = ["FASTBPE", "REFERENCES", "Reference"]
 #: The program of fastBPE (``g++ -std=c++11 -pthread -O3 fastBPE/main.cc -IfastBPE -o fast``), where it is.
 FASTBPE = os.environ.get("NUMBA_NLP_FASTBPE")
 
+#: Half a unit of the last bit of a float32, relative to it: what one addition may be off.
+_FLOAT32 = 2.0**-24
+
 
 class Reference(NamedTuple):
-    """An encoder of a library, and texts that it does not treat as plain text."""
+    """An encoder of a library.
+
+    Attributes
+    ----------
+    encode : callable
+        From lines to rows of ids, or of tokens.
+    special : frozenset of str
+        Texts that it does not treat as plain text.
+    tied : callable or None
+        Whether two rows of ids spell the same text and have, as far as float32 can tell, the same sum of scores: then
+        the order of the additions decides which one a library takes.
+    """
 
     encode: Callable[[Sequence[str]], list[Any]]
     special: frozenset[str]
+    tied: Callable[[Sequence[int], Sequence[int]], bool] | None = None
 
 
 def _sentencepiece(paths: Sequence[Path], options: dict[str, Any]) -> Reference:
@@ -34,8 +50,15 @@ def _sentencepiece(paths: Sequence[Path], options: dict[str, Any]) -> Reference:
 
     del options
     processor = SentencePieceProcessor(model_file=str(paths[0]))
-    control = {processor.id_to_piece(i) for i in range(len(processor)) if processor.is_control(i)}
-    return Reference(lambda lines: processor.encode(list(lines)), frozenset({*control, processor.id_to_piece(processor.unk_id())}))
+    special = {processor.id_to_piece(i) for i in range(len(processor)) if processor.is_control(i)}
+    special.add(processor.id_to_piece(processor.unk_id()))
+
+    def tied(first: Sequence[int], second: Sequence[int]) -> bool:
+        texts = ["".join(map(processor.id_to_piece, ids)) for ids in (first, second)]
+        sums = [math.fsum(map(processor.get_score, ids)) for ids in (first, second)]
+        return texts[0] == texts[1] and abs(sums[0] - sums[1]) <= len(first) * _FLOAT32 * abs(sums[0])
+
+    return Reference(lambda lines: processor.encode(list(lines)), frozenset(special), tied)
 
 
 def _of_tokenizers(tokenizer: Any) -> Reference:

@@ -188,10 +188,10 @@ def _check_source_files(file: str, metadata: Mapping[str, Any]) -> None:
     names: set[str] = set()
     for entry in listed if isinstance(listed, (list, tuple)) else [None]:
         name, size = (entry.get("name"), entry.get("bytes")) if isinstance(entry, Mapping) else (None, None)
-        is_name = isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\\0")
-        if not is_name or name in names or type(size) is not int or not 0 <= size < 2**40:
+        is_new = isinstance(name, str) and name not in {"", ".", "..", *names} and not set(name) & set("/\\\0")
+        if not is_new or type(size) is not int or not 0 <= size < 2**40:
             fail(file, f"metadata `source_files` is {_brief(listed)}, expected names of files and their sizes")
-        names.add(name)
+        names.add(str(name))
     if not isinstance(metadata.get("source_options", {}), Mapping):
         fail(file, f"metadata `source_options` is {_brief(metadata['source_options'])}, expected an object")
 

@@ -16,7 +16,6 @@ from vocab_tools.compiler.api import build_arrays, describe_source, open_source
 from vocab_tools.compiler.kept_source import keep_files, kept_source
 from vocab_tools.converting.differences import IGNORABLE, differences
 from vocab_tools.converting.formats import (
-    FOLDERS,
     FORMATS,
     READ_AS,
     Opened,
@@ -176,8 +175,8 @@ def _check(source: Opened, written: Written, wanted: str, ignore: Sequence[str])
     if lost:
         possible = [key for key in IGNORABLE if key not in ignore]
         raise ConversionError(
-            f"{source.where}: {FORMATS[source.format]} cannot become {FORMATS[wanted]} without a loss; lost or changed: "
-            f"{'; '.join(lost)}. ignore= with some of {', '.join(possible)} leaves out what does not concern the ids "
+            f"{source.where}: {FORMATS[source.format]} cannot become {FORMATS[wanted]} without a loss; lost or "
+            f"changed: {'; '.join(lost)}. ignore= with some of {', '.join(possible)} leaves out what does not concern the ids "
             "of a text"
         )
 

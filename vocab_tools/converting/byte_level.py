@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from numba_nlp.errors import ConversionError, NumbaNlpError
+from numba_nlp.errors import ConversionError
 from vocab_tools.compiler.byte_bpe import merges_of
 from vocab_tools.compiler.patterns import choose_pattern
 from vocab_tools.converting.formats import Opened, Written
@@ -125,12 +125,7 @@ _FAMILY_TOKENS = frozenset(("<|endoftext|>", "<|startoftext|>", "<s>", "</s>", "
 def _byte_level(source: Opened) -> Description:
     if not isinstance(source.description, Description):
         raise ConversionError(
-            f"{source.where}: this format holds byte-level BPE only; of this model ({type(source.description).__name__})"
-            " it would lose the pieces' characters, scores or stages"
+            f"{source.where}: this format holds byte-level BPE only; of this model "
+            f"({type(source.description).__name__}) it would lose the pieces' characters, scores or stages"
         )
     return source.description
-
-
-def refused(error: NumbaNlpError, source: Opened) -> ConversionError:
-    """The error of reading back, as one of the conversion."""
-    return ConversionError(f"{source.where}: what was written cannot be read back as the same vocabulary: {error}")

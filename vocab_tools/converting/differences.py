@@ -122,7 +122,7 @@ def _compiled(description: AnyDescription) -> dict[str, Any]:
 def _equal(first: Any, second: Any) -> bool:
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         return first.dtype == second.dtype and first.tobytes() == second.tobytes()
-    return _plain(first) == _plain(second)
+    return bool(_plain(first) == _plain(second))
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from numba_nlp.errors import SourceFormatError
 from vocab_tools.compiler.api import AnyDescription
 
-__all__ = ["FOLDERS", "FORMATS", "READ_AS", "Opened", "Written", "format_named", "format_of_target"]
+__all__ = ["FORMATS", "READ_AS", "Opened", "Written", "format_named", "format_of_target"]
 
 #: Names of the formats, as ``to`` takes them, and what they are.
 FORMATS: dict[str, str] = {
@@ -23,8 +23,6 @@ FORMATS: dict[str, str] = {
     "marian": "Marian's folder of source.spm, target.spm and vocab.json",
     "compiled": "a compiled .safetensors",
 }
-#: Formats that are several files.
-FOLDERS = ("merges.txt", "marian")
 #: What the readers call their formats -> one of the nine.
 READ_AS = {
     "gpt2": "merges.txt",

@@ -122,7 +122,9 @@ def _check(model: SentencePieceModel, where: str) -> None:
     if spec.charsmap is not None and not spec.remove_extra_whitespaces and spec.add_dummy_prefix:
         deleted = [key for key, text in spec.charsmap.rules().items() if not text]
         if deleted:
-            raise refuse(f"a text of characters that are deleted, such as {deleted[0].decode()!r}, would lose its space")
+            raise refuse(
+                f"a text of characters that are deleted, such as {deleted[0].decode()!r}, would lose its space"
+            )
     _check_user_defined(model, refuse)
 
 
@@ -178,8 +180,8 @@ def _scores(model: SentencePieceModel, where: str) -> Sequence[float]:
     if others.size and others.min() < lowest:
         number = int(np.flatnonzero((model.kinds != KIND_NORMAL) & (scores < lowest))[0])
         raise ConversionError(
-            f"{where}: the piece {model.pieces[number].decode()!r} has a lower score ({scores[number]}) than all normal "
-            f"ones ({lowest}), and unknown characters would be scored by it"
+            f"{where}: the piece {model.pieces[number].decode()!r} has a lower score ({scores[number]}) than all "
+            f"normal ones ({lowest}), and unknown characters would be scored by it"
         )
     if np.isin(KIND_BYTE, model.kinds) and not model.byte_fallback:
         raise ConversionError(f"{where}: byte pieces without byte_fallback would be given to texts that spell them")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -96,9 +97,7 @@ def _run(n: int, ranks: Mapping[tuple[int, int], int]) -> list[int]:
     """Lengths of the pieces that a run of ``n`` equal characters ends as: the lowest rank first, then the leftmost."""
     parts = [1] * n
     while True:
-        found = [
-            (ranks[pair], i) for i, pair in enumerate(zip(parts, parts[1:], strict=False)) if pair in ranks
-        ]
+        found = [(ranks[pair], i) for i, pair in enumerate(pairwise(parts)) if pair in ranks]
         if not found:
             return parts
         _, i = min(found)
@@ -170,8 +169,8 @@ def _check_mixed(block: Sequence[str], merges: Sequence[Pair], where: str) -> No
         if set(map(sum, ranks)) == lengths and _alike(ranks, dict.fromkeys(ranks, 0), max(lengths)):
             return
     raise ConversionError(
-        f"{where}: the merges that make {block[0]!r} and {block[1]!r} are mixed in rank, but in a .model each piece has "
-        "one score; their order would be lost"
+        f"{where}: the merges that make {block[0]!r} and {block[1]!r} are mixed in rank, but in a .model each piece "
+        "has one score; their order would be lost"
     )
 
 

@@ -103,7 +103,9 @@ _WORKING: dict[tuple[str, str], tuple[Converter, str, str]] = {
 _SCORES = "scores and the search for the best segmentation: this format has merges or words that are cut beforehand"
 _PIECES_IN_BYTES = "pieces of bytes, and the pattern that cuts text before merging"
 _LISTS = "the list of tokens is no list of merges or scores, and none can be made of it"
-_CODES = "tokens are spelled th@@ e and have no ids of their own; words are what spaces part, with a filter by frequency"
+_CODES = (
+    "tokens are spelled th@@ e and have no ids of their own; words are what spaces part, with a filter by frequency"
+)
 #: What is lost where nothing converts, by what is lost of a source.
 _LOST: dict[tuple[str, str], str] = {}
 for _target in FORMATS:
@@ -118,7 +120,10 @@ for _target in FORMATS:
         ("marian", _target): "one of the two models, and the ids that vocab.json gives to the pieces of both",
     }
 _LOST |= {
-    ("sentencepiece", "marian"): "nothing, but the pair needs a second model, which one file does not have",
+    (
+        "sentencepiece",
+        "marian",
+    ): "what language a text is of: the pair has a model for each, and a list of tokens for both",
     ("merges.txt", "vocab.txt"): "the order of merges: WordPiece takes the longest piece instead",
     ("tiktoken", "vocab.txt"): "the order of merges: WordPiece takes the longest piece instead",
 }

@@ -58,7 +58,7 @@ def _accents(description: WordPieceDescription) -> bool | None:
 
 
 def codes_to_fastbpe(source: Opened) -> Written:
-    """fastBPE's codes; the frequencies that it writes down, and never uses, are not known and 0."""
+    """Codes of fastBPE; the frequencies that it writes down, and never uses, are not known and 0."""
     description = _codes(source)
     if description.suffix_is_symbol:
         raise ConversionError(
@@ -67,7 +67,8 @@ def codes_to_fastbpe(source: Opened) -> Written:
         )
     if description.separator != SEPARATOR:
         raise ConversionError(
-            f"{source.where}: the separator {description.separator!r} would be lost, fastBPE always writes {SEPARATOR!r}"
+            f"{source.where}: the separator {description.separator!r} would be lost, fastBPE always writes "
+            f"{SEPARATOR!r}"
         )
     merges = description.merges
     if any("\n" in part or " " in part for merge in merges for part in merge):

@@ -104,7 +104,7 @@ def byte_level_document(description: Description, merges: NDArray[np.int32]) -> 
         ]
         cutting = {"type": "Sequence", "pretokenizers": [*splits, {**_BYTE_LEVEL, "use_regex": False}]}
     whole = description.merges is None or description.ignore_merges
-    model = bpe(model_vocab(pieces, description.added_tokens), listed, ignore_merges=whole)  # type: ignore[arg-type]
+    model = bpe(model_vocab(pieces, description.added_tokens), listed, ignore_merges=whole)
     model["fuse_unk"] = False
     return whole_document(
         model,
