@@ -65,6 +65,4 @@ def load_tokenizer(
         return Tokenizer(Vocabulary.load(source, verify=verify))
     import vocab_tools
 
-    # nobody writes this vocabulary to a file, unless by `tokenizer.vocabulary.save`
-    options.setdefault("keep_source", False)
     return Tokenizer(vocab_tools.compile(source, **options))

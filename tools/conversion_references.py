@@ -38,11 +38,14 @@ class Reference(NamedTuple):
     tied : callable or None
         Whether two rows of ids spell the same text and have, as far as float32 can tell, the same sum of scores: then
         the order of the additions decides which one a library takes.
+    known : frozenset of str or None
+        Of rows of tokens: those that have an id; others are compared as unknown.
     """
 
     encode: Callable[[Sequence[str]], list[Any]]
     special: frozenset[str]
     tied: Callable[[Sequence[int], Sequence[int]], bool] | None = None
+    known: frozenset[str] | None = None
 
 
 def _sentencepiece(paths: Sequence[Path], options: dict[str, Any]) -> Reference:
@@ -170,7 +173,8 @@ def _compiled(paths: Sequence[Path], options: dict[str, Any]) -> Reference:
             return found
         return [[tokenizer.id_to_token(number) for number in row] for row in found]
 
-    return Reference(encode, frozenset())
+    known = {tokenizer.id_to_token(number) for number in range(tokenizer.vocab_size)}
+    return Reference(encode, frozenset(), known=frozenset(known))
 
 
 REFERENCES: dict[str, Callable[[Sequence[Path], dict[str, Any]], Reference]] = {

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import vocab_tools
-from tools.conversion_references import FASTBPE, REFERENCES
+from tools.conversion_references import FASTBPE, REFERENCES, Reference
 from tools.files import ROOT, find_file, shared_file
 from vocab_tools.converting.formats import FORMATS
 
@@ -170,6 +170,8 @@ def _check_chain(chain: Sequence[str], name: str, lines: Sequence[str]) -> Itera
             special = before.special | after.special
             kept = [line for line in lines if not any(token in line for token in special)]
             first, second = before.encode(kept), after.encode(kept)
+            if first and isinstance(next(iter(filter(None, first)), [0])[0], str):
+                first, second = _known(before, after, first), _known(before, after, second)
             rows = list(zip(kept, first, second, strict=True))
             tied = before.tied or after.tied
             ties = [line for line, a, b in rows if a != b and tied is not None and tied(a, b)]
@@ -186,6 +188,14 @@ def _check_chain(chain: Sequence[str], name: str, lines: Sequence[str]) -> Itera
             if new == "marian":
                 given = made.paths[0].parent
             before, options = after, dict(made.options)
+
+
+def _known(before: Reference, after: Reference, rows: list[list[str]]) -> list[list[str]]:
+    """Rows of tokens; those that have no id on one of the two sides are unknown."""
+    for known in (before.known, after.known):
+        if known is not None:
+            rows = [[token if token in known else "<unk>" for token in row] for row in rows]
+    return rows
 
 
 def _check_same_files(source: Any, compiled: Path, target: Path, format_name: str) -> None:

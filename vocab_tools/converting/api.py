@@ -176,8 +176,8 @@ def _check(source: Opened, written: Written, wanted: str, ignore: Sequence[str])
         possible = [key for key in IGNORABLE if key not in ignore]
         raise ConversionError(
             f"{source.where}: {FORMATS[source.format]} cannot become {FORMATS[wanted]} without a loss; lost or "
-            f"changed: {'; '.join(lost)}. ignore= with some of {', '.join(possible)} leaves out what does not concern the ids "
-            "of a text"
+            f"changed: {'; '.join(lost)}. ignore= with some of {', '.join(possible)} leaves out what is not "
+            "about the ids of a text"
         )
 
 
