@@ -167,14 +167,15 @@ def _compiled(paths: Sequence[Path], options: dict[str, Any]) -> Reference:
     del options
     tokenizer = load_tokenizer(paths[0])
 
-    def encode(lines: Sequence[str]) -> list[Any]:
-        found = [row.tolist() for row in tokenizer.encode_batch(list(lines))]
-        if tokenizer.vocabulary.metadata["source_format"] not in ("subword-nmt", "fastbpe"):
-            return found
-        return [[tokenizer.id_to_token(number) for number in row] for row in found]
+    def encode(lines: Sequence[str]) -> list[list[int]]:
+        return [row.tolist() for row in tokenizer.encode_batch(list(lines))]
 
-    known = {tokenizer.id_to_token(number) for number in range(tokenizer.vocab_size)}
-    return Reference(encode, frozenset(), known=frozenset(known))
+    if tokenizer.vocabulary.metadata["source_format"] not in ("subword-nmt", "fastbpe"):
+        return Reference(encode, frozenset())
+    tokens = [tokenizer.id_to_token(number) for number in range(tokenizer.vocab_size)]
+    return Reference(
+        lambda lines: [[tokens[i] for i in row] for row in encode(lines)], frozenset(), None, frozenset(tokens)
+    )
 
 
 REFERENCES: dict[str, Callable[[Sequence[Path], dict[str, Any]], Reference]] = {

@@ -230,10 +230,14 @@ def main() -> int:
                     f"{result['chain']}: {name}: {result['differing_lines']} of {result['lines']} lines differ, "
                     f"and {result['tied_lines']} between segmentations of one score"
                 )
-    if arguments.output:
-        content = {"texts": [*_TEXTS, *_CODE, "text/blns.json"], "formats": list(FORMATS), "results": results}
-        arguments.output.write_text(json.dumps(content, indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
+            _save(arguments.output, results)
     return int(any(result["differing_lines"] for result in results))
+
+
+def _save(path: Path | None, results: list[dict[str, Any]]) -> None:
+    if path is not None:
+        content = {"texts": [*_TEXTS, *_CODE, "text/blns.json"], "formats": list(FORMATS), "results": results}
+        path.write_text(json.dumps(content, indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from vocab_tools.formats.known_encodings import KNOWN_ENCODINGS
 from vocab_tools.formats.reading import parse_json, read_text
 from vocab_tools.formats.writers.json_text import json_bytes, tokenizer_bytes
 from vocab_tools.formats.writers.text_files import merges_bytes, ranks_bytes
-from vocab_tools.formats.writers.tokenizer_json import byte_level_document, gpt_document, model_vocab
+from vocab_tools.formats.writers.tokenizer_json import byte_level_document, gpt_document
 
 __all__ = ["document_of", "merges_to_json", "merges_to_ranks", "ranks_to_json", "ranks_to_merges", "to_merges"]
 
@@ -104,8 +104,9 @@ def to_merges(source: Opened) -> Written:
 
 def _merges_files(document: Any, description: Description | CharacterDescription) -> Written:
     model = document["model"]
-    vocab = dict(model["vocab"])
-    vocab = model_vocab(vocab, [token for token in description.added_tokens if token.content in _FAMILY_TOKENS])
+    # transformers looks the special tokens of a family up in the file
+    of_family = {token.content: token.id for token in description.added_tokens if token.content in _FAMILY_TOKENS}
+    vocab = dict(sorted({**model["vocab"], **of_family}.items(), key=lambda item: item[1]))
     merges = [merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"]]
     files = {"vocab.json": json_bytes(vocab), "merges.txt": merges_bytes(merges)}
     names = {token.content for token in description.added_tokens}

@@ -146,7 +146,7 @@ def _check_user_defined(model: SentencePieceModel, refuse: Any) -> None:
         if touching is not None:
             raise refuse(
                 f"the user-defined piece {symbol!r} is kept as it is written, but without that a rule of the charsmap "
-                f"would change it, or what follows it: the rule for {ascii(touching)}"
+                f"would change it, or what follows it: the rule for {touching!a}"
             )
 
 
