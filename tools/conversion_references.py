@@ -120,6 +120,11 @@ def _bert(paths: Sequence[Path], options: dict[str, Any]) -> Reference:
     return _of_tokenizers(BertTokenizer(str(paths[0]), **options)._tokenizer)
 
 
+def _tokens(row: str) -> list[str]:
+    """What spaces part; other white space may be a token. Line ends around a row are none."""
+    return [token for token in row.strip("\r\n ").split(" ") if token]
+
+
 def _subword_nmt(paths: Sequence[Path], options: dict[str, Any]) -> Reference:
     from subword_nmt.apply_bpe import BPE, read_vocabulary
 
@@ -130,7 +135,7 @@ def _subword_nmt(paths: Sequence[Path], options: dict[str, Any]) -> Reference:
     encoder = BPE(io.StringIO(paths[0].read_text(encoding="utf-8")), vocab=vocabulary)
 
     def encode(lines: Sequence[str]) -> list[list[str]]:
-        return [encoder.process_line(line).split() for line in lines]
+        return [_tokens(encoder.process_line(line)) for line in lines]
 
     return Reference(encode, frozenset())
 
@@ -146,7 +151,7 @@ def _fastbpe(paths: Sequence[Path], options: dict[str, Any]) -> Reference:
             vocabulary = [str(options["vocabulary"])] if "vocabulary" in options else []
             subprocess.run([FASTBPE, "applybpe", made, text, paths[0], *vocabulary], check=True, capture_output=True)
             rows = made.read_bytes().decode().split("\n")
-        return [row.split() for row in rows[: len(lines)]]
+        return [_tokens(row) for row in rows[: len(lines)]]
 
     return Reference(encode, frozenset())
 
