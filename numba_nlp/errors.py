@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = [
     "AlignmentError",
+    "ConversionError",
     "InvalidTextError",
     "MissingRowError",
     "NumbaNlpError",
@@ -43,6 +44,10 @@ class SourceFormatError(NumbaNlpError, ValueError):
 
 class UnsupportedFeatureError(NumbaNlpError, ValueError):
     """A source asks for a stage or option that cannot be reproduced exactly yet, named in the message."""
+
+
+class ConversionError(NumbaNlpError, ValueError):
+    """A vocabulary cannot be written in another format without a loss; the message says what would be lost."""
 
 
 class InvalidTextError(NumbaNlpError, ValueError):

@@ -9,25 +9,26 @@ import inspect
 import json
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from numba_nlp.errors import NumbaNlpError, SourceFormatError, UnsupportedFeatureError, VocabularyFormatError
+from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError, VocabularyFormatError
+from vocab_tools.command_line import errors_in_one_line as _errors_in_one_line
+from vocab_tools.converting.command import convert_command
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="vocab-tools",
-    help="Compile and inspect vocabularies.",
+    help="Compile, convert and inspect vocabularies.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command("convert")(convert_command)
 
 
 @app.command("compile")
@@ -92,6 +93,10 @@ def compile_command(
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the vocabulary.")] = None,
     allow_gaps: Annotated[bool, typer.Option("--allow-gaps", help="Accept ids that no piece has.")] = False,
+    keep_source: Annotated[
+        bool,
+        typer.Option("--keep-source/--no-keep-source", help="Keep the files of the source in the output, packed."),
+    ] = True,
 ) -> None:
     """Compile a vocabulary source to one file that loads in milliseconds."""
     if any(output.exists() and source.exists() and output.samefile(source) for source in sources):
@@ -125,6 +130,7 @@ def compile_command(
             ignore=ignore,
             name=name,
             allow_gaps=allow_gaps,
+            keep_source=keep_source,
             **settings,
         )
         made.save(output)
@@ -201,13 +207,3 @@ def _parse_special_tokens(entries: list[str]) -> dict[str, int]:
             raise typer.BadParameter(f"{text!r} is given twice", param_hint="--special-token")
         tokens[text] = int(number)
     return tokens
-
-
-@contextmanager
-def _errors_in_one_line() -> Iterator[None]:
-    """Turn what a user can mend into one line on stderr and exit code 1; bugs keep their traceback."""
-    try:
-        yield
-    except (NumbaNlpError, OSError) as error:
-        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(1) from error

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from numba_nlp.errors import VocabularyFormatError
 
 __all__ = [
+    "COMMON_GROUPS",
     "COMMON_METADATA",
     "FORMAT_VERSION",
     "ArrayField",
@@ -120,9 +121,13 @@ class Schema:
 
     def fields_of(self, names: Container[str]) -> tuple[ArrayField, ...]:
         """Fields of a vocabulary that has arrays of these names: groups of which it has one, it must have whole."""
-        there = (group for group in self.groups if any(field.name in names for field in group))
+        groups = (*self.groups, *COMMON_GROUPS)
+        there = (group for group in groups if any(field.name in names for field in group))
         return (*self.arrays, *(field for group in there for field in group))
 
+
+#: Groups of arrays that a vocabulary of every algorithm may have: the files that it was compiled from, packed.
+COMMON_GROUPS: tuple[tuple[ArrayField, ...], ...] = ((ArrayField("source_bytes", "uint8"),),)
 
 # Metadata that every algorithm has.
 COMMON_METADATA = (
@@ -166,6 +171,8 @@ def check_structure(file: str, schema: Schema, arrays: Arrays, metadata: Mapping
 
     if type(metadata.get("clean_up", False)) is not bool:
         fail(file, f"metadata `clean_up` is {_brief(metadata['clean_up'])}, expected true or false")
+    if "source_bytes" in arrays:
+        _check_source_files(file, metadata)
     sizes = {name: size(arrays) for name, size in schema.sizes.items()}
     for name, (least, most) in schema.limits.items():
         if not least <= sizes[name] <= most:
@@ -173,6 +180,20 @@ def check_structure(file: str, schema: Schema, arrays: Arrays, metadata: Mapping
     for field in fields:
         _check_array(file, field, arrays, sizes)
     schema.check(file, arrays, metadata, sizes)
+
+
+def _check_source_files(file: str, metadata: Mapping[str, Any]) -> None:
+    """Names and sizes of the files that a vocabulary keeps: names lead nowhere else, and each is there once."""
+    listed = metadata.get("source_files")
+    names: set[str] = set()
+    for entry in listed if isinstance(listed, (list, tuple)) else [None]:
+        name, size = (entry.get("name"), entry.get("bytes")) if isinstance(entry, Mapping) else (None, None)
+        is_new = isinstance(name, str) and name not in {"", ".", "..", *names} and not set(name) & set("/\\\0")
+        if not is_new or type(size) is not int or not 0 <= size < 2**40:
+            fail(file, f"metadata `source_files` is {_brief(listed)}, expected names of files and their sizes")
+        names.add(str(name))
+    if not isinstance(metadata.get("source_options", {}), Mapping):
+        fail(file, f"metadata `source_options` is {_brief(metadata['source_options'])}, expected an object")
 
 
 def check_metadata_field(file: str, metadata: Mapping[str, Any], field: MetadataField) -> None:

@@ -103,6 +103,11 @@ class Folder:
         self.add_digest(name, hashlib.sha256(read_source(self.file(name))).hexdigest())
 
     @property
+    def paths_read(self) -> tuple[Path, ...]:
+        """Paths of all files that were read, by name."""
+        return tuple(self.path / name for name in sorted(self._texts))
+
+    @property
     def digest(self) -> str:
         """One digest of all files that were read."""
         return digest_of([self._texts[name][1] for name in sorted(self._texts)])

@@ -6,15 +6,19 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.vocabulary import Vocabulary
 from vocab_tools.checkpoints import hub
 from vocab_tools.compiler import byte_bpe, character_bpe, renumbered_model, sentencepiece, staged, wordpiece
+from vocab_tools.compiler.kept_source import keep_files
 from vocab_tools.formats import (
     bert_vocab,
     character_vocab,
+    fastbpe_codes,
     sentencepiece_model,
     subword_codes,
     tiktoken_file,
@@ -28,7 +32,15 @@ from vocab_tools.formats.renumbered_model import RenumberedModel
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel
 from vocab_tools.formats.staged_json import StagedDescription
 
-__all__ = ["compile", "describe_source", "from_pairs"]
+__all__ = [
+    "AnyDescription",
+    "OpenedSource",
+    "build_arrays",
+    "compile",
+    "describe_source",
+    "from_pairs",
+    "open_source",
+]
 
 AnyDescription = (
     Description | StagedDescription | WordPieceDescription | CharacterDescription | SentencePieceModel | RenumberedModel
@@ -39,6 +51,7 @@ _READERS: dict[str, tuple[Callable[..., AnyDescription], tuple[str, ...]]] = {
     "gpt2": (character_vocab.read, ("family", "allow_gaps")),
     "clip": (character_vocab.read_clip, ()),
     "subword-nmt": (subword_codes.read, ("merges", "separator", "vocabulary", "vocabulary_threshold")),
+    "fastbpe": (fastbpe_codes.read, ("merges", "vocabulary", "vocabulary_threshold")),
     "tokenizer.json": (tokenizer_json.read, ("ignore", "allow_gaps")),
     "tiktoken": (tiktoken_file.read, ("pattern", "special_tokens", "allow_gaps")),
     "vocab.txt": (
@@ -91,6 +104,7 @@ def compile(
     ignore: Sequence[str] | None = None,
     name: str | None = None,
     allow_gaps: bool = False,
+    keep_source: bool = True,
     **settings: Any,
 ) -> Vocabulary:
     """Compile a vocabulary source.
@@ -130,6 +144,9 @@ def compile(
         Name of the vocabulary.
     allow_gaps : bool
         Accept ids that no piece has (in formats that write ids down); those of a checkpoint are always accepted.
+    keep_source : bool
+        Keep the files of the source, packed, in the vocabulary (about a tenth of its size more), so that
+        :func:`vocab_tools.convert` can give them back.
     **settings
         For a checkpoint: keyword arguments of its tokenizer class, which count more than its files; of those named
         above ``do_lower_case``, ``unk_token`` and their like too. ``revision``, ``subfolder``, ``cache_dir``, ``token``
@@ -153,41 +170,90 @@ def compile(
     >>> import vocab_tools
     >>> vocab_tools.compile("cl100k_base.tiktoken").save("cl100k_base.safetensors")  # doctest: +SKIP
     """
-    description = describe_source(
-        source,
-        family=family,
-        pattern=pattern,
-        special_tokens=special_tokens,
-        do_lower_case=do_lower_case,
-        strip_accents=strip_accents,
-        tokenize_chinese_chars=tokenize_chinese_chars,
-        max_input_chars_per_word=max_input_chars_per_word,
-        unk_token=unk_token,
-        sep_token=sep_token,
-        pad_token=pad_token,
-        cls_token=cls_token,
-        mask_token=mask_token,
-        merges=merges,
-        separator=separator,
-        vocabulary=vocabulary,
-        vocabulary_threshold=vocabulary_threshold,
-        special=special,
-        ignore=ignore,
-        name=name,
-        allow_gaps=allow_gaps or None,
+    options = {
+        "family": family,
+        "pattern": pattern,
+        "special_tokens": special_tokens,
+        "do_lower_case": do_lower_case,
+        "strip_accents": strip_accents,
+        "tokenize_chinese_chars": tokenize_chinese_chars,
+        "max_input_chars_per_word": max_input_chars_per_word,
+        "unk_token": unk_token,
+        "sep_token": sep_token,
+        "pad_token": pad_token,
+        "cls_token": cls_token,
+        "mask_token": mask_token,
+        "merges": merges,
+        "separator": separator,
+        "vocabulary": vocabulary,
+        "vocabulary_threshold": vocabulary_threshold,
+        "ignore": ignore,
+        "allow_gaps": allow_gaps or None,
         **settings,
-    )
+    }
+    opened = open_source(source, special=special, name=name, **options)
+    arrays, metadata = build_arrays(opened.description, special)
+    if keep_source:
+        kept_arrays, kept_metadata = keep_files(opened.paths, opened.is_folder, opened.options)
+        arrays, metadata = {**arrays, **kept_arrays}, {**metadata, **kept_metadata}
+    return Vocabulary(arrays, metadata)
+
+
+def build_arrays(
+    description: AnyDescription, special: str | None = None
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Compile a description with the compiler of its kind.
+
+    Parameters
+    ----------
+    description : Description or another of :data:`AnyDescription`
+    special : str, optional
+        What is done with control pieces written in the text; of a SentencePiece model, whose description has none.
+
+    Returns
+    -------
+    arrays, metadata : dict, dict
+        What :class:`numba_nlp.vocabulary.Vocabulary` takes.
+
+    Raises
+    ------
+    SourceFormatError, UnsupportedFeatureError
+        As :func:`compile`.
+    """
     if isinstance(description, SentencePieceModel):
-        return Vocabulary(*sentencepiece.build_arrays(description, special or "plain"))
+        return sentencepiece.build_arrays(description, special or "plain")
     if isinstance(description, RenumberedModel):
-        return Vocabulary(*renumbered_model.build_arrays(description))
+        return renumbered_model.build_arrays(description)
     if isinstance(description, StagedDescription):
-        return Vocabulary(*staged.build_arrays(description))
+        return staged.build_arrays(description)
     if isinstance(description, WordPieceDescription):
-        return Vocabulary(*wordpiece.build_arrays(description))
+        return wordpiece.build_arrays(description)
     if isinstance(description, CharacterDescription):
-        return Vocabulary(*character_bpe.build_arrays(description))
-    return Vocabulary(*byte_bpe.build_arrays(description))
+        return character_bpe.build_arrays(description)
+    return byte_bpe.build_arrays(description)
+
+
+class OpenedSource(NamedTuple):
+    """A source that was read.
+
+    Attributes
+    ----------
+    format : str
+        As :func:`vocab_tools.formats.detect.detect` calls it; of a checkpoint the ``source_format`` of its description.
+    paths : tuple of Path
+        Files that were read; a file of tokens and their frequencies is the last one.
+    is_folder : bool
+        A checkpoint.
+    options : dict
+        Options that were given.
+    description : Description or another of :data:`AnyDescription`
+    """
+
+    format: str
+    paths: tuple[Path, ...]
+    is_folder: bool
+    options: dict[str, Any]
+    description: AnyDescription
 
 
 def describe_source(
@@ -216,10 +282,21 @@ def describe_source(
     FileNotFoundError, SourceFormatError, UnsupportedFeatureError
         As :func:`compile`.
     """
+    return open_source(source, special=special, name=name, **options).description
+
+
+def open_source(
+    source: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    special: str | None = None,
+    name: str | None = None,
+    **options: Any,
+) -> OpenedSource:
+    """Read a source and say which files it has; arguments and errors as :func:`describe_source`."""
     if special is not None and special not in _POLICIES:
         raise SourceFormatError(f"special must be one of {', '.join(map(repr, _POLICIES))}, got {special!r}")
     if isinstance(source, str | PathLike) and (Path(source).is_dir() or hub.is_hub_name(source)):
-        return _describe_checkpoint(source, special, name, options)
+        return _open_checkpoint(source, special, name, options)
     found = detect(source)
     given = {option: value for option, value in options.items() if value is not None}
     reader, known = _READERS[found.format]
@@ -233,14 +310,15 @@ def describe_source(
                 f"{' and '.join(map(repr, takers))}"
             )
     description = reader(*found.paths, name=name, **given)
-    if isinstance(description, SentencePieceModel):
-        return description
-    return description if special is None else dataclasses.replace(description, special_policy=special)
+    if special is not None and not isinstance(description, SentencePieceModel):
+        description = dataclasses.replace(description, special_policy=special)
+    paths = found.paths if "vocabulary" not in given else (*found.paths, Path(given["vocabulary"]))
+    return OpenedSource(found.format, paths, False, given, description)
 
 
-def _describe_checkpoint(
+def _open_checkpoint(
     source: str | PathLike[str], special: str | None, name: str | None, options: dict[str, Any]
-) -> AnyDescription:
+) -> OpenedSource:
     from vocab_tools.checkpoints.describe import describe
 
     given = {option: value for option, value in options.items() if value is not None or option not in _NAMED_OPTIONS}
@@ -249,11 +327,17 @@ def _describe_checkpoint(
             raise SourceFormatError(f"{option}= does not apply to {source}, which is a checkpoint")
     given.pop("allow_gaps", None)
     place = {option: given.pop(option) for option in hub.HUB_OPTIONS if option in given}
-    description: Any = describe(hub.open_folder(source, place), given, name=name)
+    folder = hub.open_folder(source, place)
+    description: Any = describe(folder, given, name=name)
     described: AnyDescription = (
         description if special is None else dataclasses.replace(description, special_policy=special)
     )
-    return described
+    return OpenedSource(described_format(described), folder.paths_read, True, given, described)
+
+
+def described_format(description: AnyDescription) -> str:
+    """``source_format`` of a description."""
+    return "sentencepiece" if isinstance(description, SentencePieceModel) else description.source_format
 
 
 def from_pairs(

@@ -24,7 +24,7 @@ from vocab_tools.compiler.normalized_tokens import keeps_kind, normalized_tokens
 from vocab_tools.compiler.stages import compile_normalizers
 from vocab_tools.formats.description import KIND_BYTE, KIND_NORMAL, KIND_USER_DEFINED, Description
 
-__all__ = ["MAX_PIECE_BYTES", "build_arrays"]
+__all__ = ["MAX_PIECE_BYTES", "build_arrays", "merges_of"]
 
 ALGORITHM = "byte_bpe"
 N_BASE = 256
@@ -76,12 +76,8 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
             kinds[token.id] = KIND_USER_DEFINED
     decoded = flatten(texts)
     byte_ids = _byte_ids(description.pieces)
-    if description.merges is None:
-        pairs = _derive(description, model, byte_ids)
-        may_skip_merging = True
-    else:
-        pairs = description.merges
-        may_skip_merging = description.ignore_merges
+    may_skip_merging = description.merges is None or description.ignore_merges
+    pairs = _derive(description, model, byte_ids) if description.merges is None else description.merges
     merges = _number_symbols(pairs, byte_ids)
 
     try:
@@ -153,6 +149,26 @@ def build_arrays(description: Description) -> tuple[dict[str, NDArray[Any]], dic
         **({} if description.inputs is None else description.inputs.metadata()),
     }
     return arrays, metadata
+
+
+def merges_of(description: Description) -> NDArray[np.int32]:
+    """Merges of a description, also where it has ranks only.
+
+    Returns
+    -------
+    int32[M, 3]
+        Ids of left part, right part and product, in order of rank.
+
+    Raises
+    ------
+    SourceFormatError, UnsupportedFeatureError
+        As :func:`build_arrays`.
+    """
+    if description.merges is not None:
+        return description.merges
+    _check_sizes(description)
+    model = flatten([piece or b"" for piece in description.pieces])
+    return _derive(description, model, _byte_ids(description.pieces))
 
 
 def _check_sizes(description: Description) -> None:

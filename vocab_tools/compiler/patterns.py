@@ -70,6 +70,14 @@ _VARIANTS: Mapping[str, tuple[_Variant, ...]] = MappingProxyType(
                 ),
                 ("tiktoken",),
             ),
+            # the same in the engine of tokenizers, where `$` is the end of a line and `{1,3}+` repeats a group
+            _Variant(
+                (
+                    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+                    r"|\s+\z|\s*[\r\n]|\s+(?!\S)|\s",
+                ),
+                ("tokenizers",),
+            ),
         ),
         "o200k": (
             _Variant(

@@ -28,10 +28,10 @@ from vocab_tools.formats.model_inputs import InputSettings
 from vocab_tools.formats.reading import read_text
 from vocab_tools.formats.stages.post_processors import PAIR_PLACE, Template
 
-__all__ = ["WordPieceDescription", "parse_lines", "read"]
+__all__ = ["TRAILING_SPACE", "WordPieceDescription", "parse_lines", "read"]
 
 #: White space at the end of a line.
-_TRAILING = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$")
+TRAILING_SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$")
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def parse_lines(path: Path, text: str) -> list[str]:
         lines.pop()
     if len(lines) > MAX_IDS:
         raise SourceFormatError(f"{path}: {len(lines)} lines, more than the {MAX_IDS} ids that a vocabulary may have")
-    return [_TRAILING.sub("", line) for line in lines]
+    return [TRAILING_SPACE.sub("", line) for line in lines]
 
 
 def read(

@@ -14,7 +14,7 @@ __all__ = ["SUPPORTED", "Source", "detect"]
 
 SUPPORTED = (
     "a tokenizer.json, a pair of vocab.json and merges.txt, a vocab.txt of BERT, a .tiktoken rank file, "
-    "a SentencePiece .model, codes of subword-nmt, or CLIP's bpe_simple_vocab_16e6.txt.gz"
+    "a SentencePiece .model, codes of subword-nmt or fastBPE, or CLIP's bpe_simple_vocab_16e6.txt.gz"
 )
 _HEAD_BYTES = 4096
 _RANK_LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2}[ \t]+[0-9]+[ \t]*(?:\r?\n|$)")
@@ -41,7 +41,8 @@ class Source(NamedTuple):
 
     Attributes
     ----------
-    format : {"tokenizer.json", "gpt2", "vocab.txt", "tiktoken", "sentencepiece", "subword-nmt", "clip"}
+    format : str
+        "tokenizer.json", "gpt2", "vocab.txt", "tiktoken", "sentencepiece", "subword-nmt", "fastbpe" or "clip".
     paths : tuple of Path
         The file; for "gpt2" the pieces first, then the merges.
     """
@@ -107,6 +108,8 @@ def _detect_one(path: Path) -> Source:
         return Source("clip", (path,))
     if _is_codes(head, path.name):
         return Source("subword-nmt", (path,))
+    if _is_fastbpe(head):
+        return Source("fastbpe", (path,))
     if _UNKNOWN_LINE.search(head):
         return Source("vocab.txt", (path,))
     if _FLAT_JSON.match(head):
@@ -146,13 +149,26 @@ def _is_codes(head: bytes, name: str) -> bool:
     """
     if head.startswith(_CODES_VERSION):
         return b"</w>" in head or (not name.endswith("merges.txt") and _BYTE_OF_SPACE not in head)
-    lines = head.split(b"\n")[: 200 if len(head) == _HEAD_BYTES else None]
-    if len(head) == _HEAD_BYTES:
-        lines.pop()
-    merges = [line.rstrip(b"\r").split(b" ") for line in lines if line.strip()]
+    merges = _rows(head)
     return all(len(merge) == 2 and all(merge) for merge in merges) and any(
         part.endswith(b"</w>") for merge in merges for part in merge
     )
+
+
+def _is_fastbpe(head: bytes) -> bool:
+    """Whether all whole lines of the head are merges with a frequency, and some of them end a word."""
+    rows = _rows(head)
+    return all(len(row) == 3 and all(row) and row[2].isdigit() for row in rows) and any(
+        part.endswith(b"</w>") for row in rows for part in row
+    )
+
+
+def _rows(head: bytes) -> list[list[bytes]]:
+    """What spaces part on the whole lines of the head that are not empty."""
+    lines = head.split(b"\n")[: 200 if len(head) == _HEAD_BYTES else None]
+    if len(head) == _HEAD_BYTES:
+        lines.pop()
+    return [line.rstrip(b"\r").split(b" ") for line in lines if line.strip()]
 
 
 def _head(path: Path) -> bytes:

@@ -23,7 +23,7 @@ from vocab_tools.formats.description import KIND_CONTROL, KIND_NORMAL
 from vocab_tools.formats.piece_table import quote
 from vocab_tools.formats.reading import digest_of, read_text
 
-__all__ = ["describe_pairs", "read"]
+__all__ = ["describe_codes", "describe_pairs", "parse_codes", "read"]
 
 
 def read(
@@ -63,12 +63,66 @@ def read(
         Codes of a version that subword-nmt does not know.
     """
     path = Path(path)
-    if not separator or any(character.isspace() for character in separator):
-        raise SourceFormatError(f"separator={separator!r} must be a mark without white space, such as '@@'")
     if merges is not None and merges < 0:
         raise SourceFormatError(f"merges={merges} must not be negative; leave it out for all of them")
     text, digest = read_text(path)
-    version, pairs, repeats = _parse(path, text, merges)
+    version, pairs, repeats = parse_codes(path, text, merges)
+    return describe_codes(
+        path,
+        pairs,
+        digest,
+        "subword-nmt",
+        separator=separator,
+        vocabulary=vocabulary,
+        vocabulary_threshold=vocabulary_threshold,
+        name=name,
+        suffix_is_symbol=version == (0, 1),
+        repeats=repeats,
+    )
+
+
+def describe_codes(
+    path: Path,
+    pairs: tuple[tuple[str, str], ...],
+    digest: str,
+    source_format: str,
+    *,
+    separator: str,
+    vocabulary: str | Path | None,
+    vocabulary_threshold: int | None,
+    name: str | None,
+    suffix_is_symbol: bool = False,
+    repeats: bool = False,
+) -> CharacterDescription:
+    """What codes and the options of their reader describe.
+
+    Parameters
+    ----------
+    path : Path
+        Of the codes.
+    pairs : tuple of (str, str)
+        The merges, in order of rank.
+    digest : str
+        sha256 (hex) of the file.
+    source_format : {"subword-nmt", "fastbpe"}
+    separator, vocabulary, vocabulary_threshold, name
+        As of :func:`read`.
+    suffix_is_symbol : bool
+        The end of a word is a symbol by itself.
+    repeats : bool
+        Some merge is listed twice in the file.
+
+    Returns
+    -------
+    CharacterDescription
+
+    Raises
+    ------
+    SourceFormatError
+        An option has no sense, or the vocabulary breaks its format.
+    """
+    if not separator or any(character.isspace() for character in separator):
+        raise SourceFormatError(f"separator={separator!r} must be a mark without white space, such as '@@'")
     allowed = None
     if vocabulary is not None:
         vocabulary_text, vocabulary_digest = read_text(Path(vocabulary))
@@ -78,13 +132,13 @@ def read(
             raise SourceFormatError(f"{path}: a merge is listed twice, which a vocabulary filter cannot take back")
     elif vocabulary_threshold is not None:
         raise SourceFormatError("vocabulary_threshold= needs vocabulary=, the file with the frequencies")
-    tokens = list(allowed) if allowed else _all_tokens(pairs, separator, version == (0, 1))
+    tokens = list(allowed) if allowed else _all_tokens(pairs, separator, suffix_is_symbol)
     ids = {token: number for number, token in enumerate(dict.fromkeys([UNKNOWN, *tokens]))}
     kinds = np.full(len(ids), KIND_NORMAL, np.uint8)
     kinds[0] = KIND_CONTROL
     return CharacterDescription(
         name=name or path.stem,
-        source_format="subword-nmt",
+        source_format=source_format,
         source_digest=digest,
         reference="subword-nmt",
         words="spaces",
@@ -94,7 +148,7 @@ def read(
         unknown=0,
         suffix=SUFFIX,
         separator=separator,
-        suffix_is_symbol=version == (0, 1),
+        suffix_is_symbol=suffix_is_symbol,
         in_passes=True,
         allowed=frozenset(allowed) if allowed else None,
         decoder="separator-end",
@@ -102,8 +156,16 @@ def read(
     )
 
 
-def _parse(path: Path, text: str, merges: int | None) -> tuple[tuple[int, ...], tuple[tuple[str, str], ...], bool]:
-    """Version, merges, and whether one is listed twice (then its first place counts)."""
+def parse_codes(
+    path: Path, text: str, merges: int | None = None
+) -> tuple[tuple[int, ...], tuple[tuple[str, str], ...], bool]:
+    """Version, merges, and whether one is listed twice (then its first place counts).
+
+    Raises
+    ------
+    SourceFormatError, UnsupportedFeatureError
+        As :func:`read`.
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     version: tuple[int, ...] = (0, 1)
     first = 1
