@@ -91,7 +91,7 @@ def learn_as_tokenizers(
         merges.append((*pair, new))
         found: dict[Pair, list[int]] = {}
 
-        def change(pair: Pair, by: int, word: int, other: int | None, size: int = size, found=found) -> None:  # type: ignore[no-untyped-def]
+        def change(pair: Pair, by: int, word: int, other: int | None, size: int = size, found=found) -> None:
             if other is not None and length is not None and lengths[other] + size >= length:
                 return
             pairs[pair] = pairs.get(pair, 0) + by * counts[word]
