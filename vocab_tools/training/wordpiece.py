@@ -93,7 +93,7 @@ def train_wordpiece(
     --------
     >>> from vocab_tools.training.wordpiece import train_wordpiece
     >>> list(train_wordpiece(["hug pug hugs"], vocab_size=14, special_tokens=["[UNK]"]).vocabulary)
-    ['[UNK]', 'g', 'h', 'p', 's', 'u', '##g', '##s', '##u', '##ug', 'hug', 'hugs', 'pug']
+    ['[UNK]', 'g', 'h', 'p', 's', 'u', '##g', '##s', '##u', '##ug', 'hug', 'pug', 'hugs']
     """
     check_counts(
         vocab_size=vocab_size,
