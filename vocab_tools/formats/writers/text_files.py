@@ -25,12 +25,16 @@ def merges_bytes(merges: Iterable[Sequence[str]]) -> bytes:
     ConversionError
         A part holds a space or ends a line, or a merge would read as the version line.
     """
+    return _merge_lines(merges, "merges.txt")
+
+
+def _merge_lines(merges: Iterable[Sequence[str]], what: str) -> bytes:
     lines = ["#version: 0.2"]
     for number, (left, right) in enumerate(merges):
         line = f"{left} {right}"
         if any(mark in part for part in (left, right) for mark in (" ", "\n", "\r")) or line.startswith("#version"):
             raise ConversionError(
-                f"the merge {number} of {left!r:.40} and {right!r:.40} cannot be a line of merges.txt, which has one "
+                f"the merge {number} of {left!r:.40} and {right!r:.40} cannot be a line of {what}, which has one "
                 "space between two parts; a tokenizer.json keeps it"
             )
         lines.append(line)
@@ -61,8 +65,14 @@ def words_bytes(description: WordPieceDescription) -> bytes:
 
 
 def codes_bytes(merges: Iterable[Sequence[str]]) -> bytes:
-    """Codes of subword-nmt, version 0.2."""
-    return "".join(f"{line}\n" for line in ("#version: 0.2", *(f"{a} {b}" for a, b in merges))).encode()
+    """Codes of subword-nmt, version 0.2.
+
+    Raises
+    ------
+    ConversionError
+        As of :func:`merges_bytes`.
+    """
+    return _merge_lines(merges, "codes")
 
 
 def fastbpe_bytes(merges: Iterable[Sequence[str]], counts: Iterable[int]) -> bytes:
