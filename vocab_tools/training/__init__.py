@@ -1,0 +1,1 @@
+"""Making vocabularies: counts of words, and what learns pieces from them."""
