@@ -1,0 +1,1 @@
+"""Kernels of training: words are counted, pairs are counted and merged."""
