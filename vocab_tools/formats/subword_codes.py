@@ -23,7 +23,7 @@ from vocab_tools.formats.description import KIND_CONTROL, KIND_NORMAL
 from vocab_tools.formats.piece_table import quote
 from vocab_tools.formats.reading import digest_of, read_text
 
-__all__ = ["describe_pairs", "read"]
+__all__ = ["describe_codes", "describe_pairs", "read"]
 
 
 def read(
@@ -78,12 +78,45 @@ def read(
             raise SourceFormatError(f"{path}: a merge is listed twice, which a vocabulary filter cannot take back")
     elif vocabulary_threshold is not None:
         raise SourceFormatError("vocabulary_threshold= needs vocabulary=, the file with the frequencies")
+    return describe_codes(
+        pairs, name=name or path.stem, digest=digest, separator=separator, version=version, allowed=allowed
+    )
+
+
+def describe_codes(
+    pairs: tuple[tuple[str, str], ...],
+    *,
+    name: str,
+    digest: str,
+    separator: str = "@@",
+    version: tuple[int, ...] = (0, 2),
+    allowed: list[str] | None = None,
+) -> CharacterDescription:
+    """Describe codes that are known already.
+
+    Parameters
+    ----------
+    pairs : tuple of (str, str)
+        Merges in order of rank, no two the same.
+    name, digest : str
+        Name of the vocabulary, and sha256 (hex) of its source.
+    separator : str
+        What stands behind tokens that others follow in their word.
+    version : tuple of int
+        Of the codes; in 0.1 the end of a word is a symbol by itself.
+    allowed : list of str, optional
+        Merges that make tokens which are not among these are taken back.
+
+    Returns
+    -------
+    CharacterDescription
+    """
     tokens = list(allowed) if allowed else _all_tokens(pairs, separator, version == (0, 1))
     ids = {token: number for number, token in enumerate(dict.fromkeys([UNKNOWN, *tokens]))}
     kinds = np.full(len(ids), KIND_NORMAL, np.uint8)
     kinds[0] = KIND_CONTROL
     return CharacterDescription(
-        name=name or path.stem,
+        name=name,
         source_format="subword-nmt",
         source_digest=digest,
         reference="subword-nmt",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -124,7 +125,7 @@ def learn(
             bar.update(min(int(state[State.MERGES]), expected) - bar.n)
     data = table.data.tobytes()
     bounds = table.offsets[: int(state[State.TOKENS]) + 1].tolist()
-    texts = [data[start:stop] for start, stop in zip(bounds, bounds[1:], strict=False)]
+    texts = [data[start:stop] for start, stop in pairwise(bounds)]
     return Learned(texts, memory.merges[: 3 * int(state[State.MERGES])].reshape(-1, 3))
 
 

@@ -69,12 +69,11 @@ class GrowingTable:
         """Normalise counted chunks as BERT does and count their words."""
         data, offsets, counts = chunks
         longest = int(np.diff(offsets).max(initial=0))
-        text = np.empty(normalized_room(longest), np.uint8)
+        text, no_alignment = np.empty(normalized_room(longest), np.uint8), np.empty(0, np.int32)
 
         def step(first: int, table: WordTable, where: NDArray[np.int64]) -> int:
-            return int(
-                count_bert_words(rules, data, offsets, counts, first, text, self._starts, self._ends, table, where)
-            )
+            spans = self._starts, self._ends
+            return int(count_bert_words(rules, data, offsets, counts, first, text, no_alignment, *spans, table, where))
 
         self._fill(counts.size, step)
 

@@ -20,6 +20,7 @@ from numba_nlp.kernels.segment.prefix import prefix_spaces
 from numba_nlp.text_rows import TextRows
 from vocab_tools.formats.character_description import BertOptions
 from vocab_tools.training._corpus import Block, read_blocks, rows_of
+from vocab_tools.training._options import check_tokens
 from vocab_tools.training._word_tables import GrowingTable, join_tables, sort_words
 from vocab_tools.training.cuts import Cut, choose_cut
 
@@ -93,7 +94,7 @@ class WordCounts:
         ValueError
             A count below 0, or a sum of counts beyond int64.
         """
-        pairs: Iterable[tuple[str | bytes, int]] = items.items() if isinstance(items, Mapping) else items  # type: ignore[assignment]
+        pairs: Iterable[tuple[str | bytes, int]] = items.items() if isinstance(items, Mapping) else items
         table: dict[bytes, int] = {}
         for number, (word, count) in enumerate(pairs):
             key = _word_bytes(word, number)
@@ -257,12 +258,7 @@ class _Preparation:
         self._strips, self._errors = cut.strips, errors
         self._normalize, self._add_prefix_space = normalize, add_prefix_space
         self._symbols: re.Pattern[bytes] | None = None
-        if isinstance(user_defined_symbols, str) or not all(
-            isinstance(symbol, str) and symbol for symbol in user_defined_symbols
-        ):
-            raise TypeError(
-                f"`user_defined_symbols` must be a list of str that are not empty, got {user_defined_symbols!r}"
-            )
+        check_tokens("user_defined_symbols", user_defined_symbols)
         if user_defined_symbols:
             longest_first = sorted((symbol.encode() for symbol in user_defined_symbols), key=len, reverse=True)
             self._symbols = re.compile(b"|".join(map(re.escape, longest_first)))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.kernels.training.count_rows import WordRules
@@ -72,8 +73,8 @@ def choose_cut(cut: str | BertOptions) -> Cut:
     return Cut(cut, _NO_RULES, cut in ("none", "sentencepiece"), prefix, False)
 
 
-def _frozen_empty(dtype: type) -> np.ndarray:
-    empty = np.empty(0, dtype)
+def _frozen_empty(dtype: type[np.generic]) -> NDArray[Any]:
+    empty: NDArray[Any] = np.empty(0, dtype)
     empty.flags.writeable = False
     return empty
 

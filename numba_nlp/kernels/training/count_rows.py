@@ -119,7 +119,7 @@ COUNT_ROWS = {name: kernel(specialise(count_rows, f"count_rows_{name}", fill=fil
 
 
 @kernel
-def count_bert_words(tables, data, offsets, counts, first, text, span_starts, span_ends, table, where):
+def count_bert_words(tables, data, offsets, counts, first, text, no_alignment, span_starts, span_ends, table, where):
     """Normalise counted chunks as BERT does, cut them into words, and count these.
 
     Parameters
@@ -131,6 +131,8 @@ def count_bert_words(tables, data, offsets, counts, first, text, span_starts, sp
         The chunk to begin with.
     text : uint8[normalized_room(longest chunk)]
         Scratch.
+    no_alignment : int32[0]
+        Not written.
     span_starts, span_ends : int64[BLOCK + SLACK]
         Scratch.
     table : WordTable
@@ -144,7 +146,6 @@ def count_bert_words(tables, data, offsets, counts, first, text, span_starts, sp
     int64
         The chunk to go on with, once the table has grown; ``chunks`` at the end.
     """
-    no_alignment = np.empty(0, np.int32)
     for chunk in range(first, counts.size):
         size = normalize(tables, data, offsets[chunk], offsets[chunk + 1], text, no_alignment, no_alignment)
         position = max(where[0], np.int64(0))
