@@ -26,6 +26,7 @@ SMALLEST = {
     "text": "1 letter",
     "shape": "spaces",
     "threads": 2,
+    "vocab_size": 8000,
 }
 
 
