@@ -102,6 +102,37 @@ def test_pairs_are_counted_in_tables_that_grow(changes):
     assert pair_table.pair_count(larger, pair_table.pair_key(5, 4)) == 0
 
 
+@pytest.mark.parametrize("rule", [merge_memory.RULE_COUNTS, merge_memory.RULE_CODES])
+def test_arrays_grow_in_the_middle(rule, monkeypatch):
+    """The same merges as with room enough, from arrays that are full at once."""
+    rng = np.random.default_rng(5)
+    corpus = {tuple(rng.integers(0, 3, size).tolist()): 1 + size % 3 for size in range(1, 60)}
+    options = {"rule": rule, "most_merges": 150}
+    expected = learn(corpus, **options)
+    grown: list[int] = []
+    original = _merging._grown
+    monkeypatch.setattr(_merging, "_grown", lambda *given: grown.append(given[2]) or original(*given))
+    monkeypatch.setattr(_merging, "_FIRST_PAIR_BITS", 1)
+    for name in ("_SPARE_ENTRIES", "_SPARE_BYTES", "_FIRST_MERGES"):
+        monkeypatch.setattr(_merging, name, 0)
+    n_symbols = sum(map(len, corpus))
+    monkeypatch.setattr(
+        _merging,
+        "new_memory",
+        lambda bits, entries, positions, merges, **more: merge_memory.new_memory(
+            bits, entries, positions - 2 * n_symbols, merges, **more
+        ),
+    )
+    assert learn(corpus, **options) == expected
+    assert {
+        merge_memory.FULL_BYTES,
+        merge_memory.FULL_ENTRIES,
+        merge_memory.FULL_MERGES,
+        merge_memory.FULL_PAIRS,
+        merge_memory.FULL_POSITIONS,
+    } == set(grown)
+
+
 @given(corpus=corpora)
 def test_words_of_each_pair(corpus):
     words = arrays_of(list(corpus), list(corpus.values()))

@@ -99,13 +99,37 @@ def test_a_full_table_stops_within_a_row(cut):
     assert items_of(table) == rows_twin.count_rows([text], twins[cut])
 
 
-@given(text=st.text(st.sampled_from("ab .中"), max_size=20))
-def test_bert_words(text):
-    """Of a table in which full stops are punctuation, and one character is Chinese."""
+def bert_rules() -> count_rows.WordRules:
+    """Tables in which full stops are punctuation, and one character is Chinese."""
     index, blocks = np.zeros(0x110000 >> 7, np.uint16), np.zeros(256, np.uint32)
     index[0x4E2D >> 7] = 1
     blocks[ord(" ")], blocks[ord(".")], blocks[128 + (0x4E2D & 127)] = 1, 3, 4
-    rules = NO_RULES._replace(normal_index=index, normal_blocks=blocks)
+    return NO_RULES._replace(normal_index=index, normal_blocks=blocks)
+
+
+def test_chunks_of_bert_are_counted_by_words():
+    chunks = ["a.b" + ".x" * (2 * count_rows.BLOCK), "b中", "a" * 40]
+    data, offsets = rows_of([chunk.encode() for chunk in chunks])
+    counts = np.array([1, 3, 2])
+    spans = [np.zeros(count_rows.BLOCK + count_rows.SLACK, np.int64) for _ in range(2)]
+    text, none = np.zeros(4 * data.size, np.uint8), np.zeros(0, np.int32)
+    table, where, first, stops = word_table.new_word_table(9, 64), np.array([-1, 0]), 0, 0
+    while first < len(chunks):
+        first = count_rows.count_bert_words(
+            bert_rules(), data, offsets, counts, first, text, none, *spans, table, where
+        )
+        larger = word_table.new_word_table(12, 1 << 16)
+        word_table.move_entries(table, larger)
+        table = larger
+        stops += first < len(chunks)
+    n = 2 * count_rows.BLOCK
+    assert stops > 0
+    assert items_of(table) == {b"a": 1, b".": n + 1, b"b": 4, b"x": n, "中".encode(): 3, b"a" * 40: 2}
+
+
+@given(text=st.text(st.sampled_from("ab .中"), max_size=20))
+def test_bert_words(text):
+    rules = bert_rules()
     data = np.frombuffer(text.encode(), np.uint8)
     starts, ends = np.zeros(64, np.int64), np.zeros(64, np.int64)
     n, position = cut_words.fill_bert_words(rules, data, 0, data.size, starts, ends, 0, 60)

@@ -35,6 +35,8 @@ __all__ = ["Learned", "learn"]
 #: Merges between two looks at the progress bar, and at what the user presses.
 _STEPS = 500
 _FIRST_PAIR_BITS = 12
+#: Room to begin with, besides what is known to be needed.
+_SPARE_ENTRIES, _SPARE_BYTES, _FIRST_MERGES = 1024, 1 << 16, 1024
 
 
 class Learned(NamedTuple):
@@ -99,7 +101,7 @@ def learn(
     last_words = np.full(n_slots, -1, np.int32)
     n_places = int(count_places(words, slots, last_words, n_words))
     keeps = rule == RULE_CODES
-    memory = new_memory(1, 2 * n_pairs + 1024, n_places + 2 * n_symbols, 1024, keeps_entries=keeps)
+    memory = new_memory(1, n_pairs + _SPARE_ENTRIES, n_places + 2 * n_symbols, _FIRST_MERGES, keeps_entries=keeps)
     memory = memory._replace(slots=slots, newest=np.full(n_slots if keeps else 0, -1, np.int32))
     table = _new_tokens(tokens, lengths, n_tokens + 1, prefix)
     state = np.zeros(State.SIZE, np.int64)
@@ -153,7 +155,7 @@ def _count_pairs(words: TrainingWords) -> tuple[NDArray[np.int64], int]:
 
 def _new_tokens(tokens: Sequence[bytes], lengths: Sequence[int], room: int, prefix: bytes) -> Tokens:
     text = b"".join(tokens)
-    data = np.zeros(max(2 * len(text), 1 << 16), np.uint8)
+    data = np.zeros(len(text) + _SPARE_BYTES, np.uint8)
     data[: len(text)] = np.frombuffer(text, np.uint8)
     offsets = np.zeros(room + 1, np.int64)
     np.cumsum([len(token) for token in tokens], out=offsets[1 : len(tokens) + 1])
