@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from numba_nlp._encoders.chunks import CHUNK_BYTES, Worker, encode_in_chunks
 from numba_nlp._encoders.dropout import Dropout, encode_in_blocks
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError, StringSource
+from numba_nlp._encoders.spanned import SpannedRows
 from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_cache
 
@@ -145,6 +147,25 @@ class CachedEncoder(ABC):
         -------
         Encoded
         """
+
+    def spanned_kernel(self) -> Any | None:
+        """What encodes with spans at once (:mod:`numba_nlp.kernels.segment.spanned_families`), if there is such."""
+        return None
+
+    @cached_property
+    def spanned(self) -> SpannedRows | None:
+        """What encodes with spans at once, or None; made when spans are first asked for."""
+        made = self.spanned_kernel()
+        if made is None:
+            return None
+        return SpannedRows(
+            made,
+            self.tables,
+            self.new_scratch,
+            kept_capacity=self.kept_capacity,
+            capacity_limit=self.capacity_limit,
+            ids_per_byte=self.ids_per_byte,
+        )
 
     def finish_chunk(
         self,

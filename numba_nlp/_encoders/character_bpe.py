@@ -29,6 +29,8 @@ from numba_nlp.kernels.segment.character_bpe_memory import (
 from numba_nlp.kernels.segment.character_numbers import number_words_character
 from numba_nlp.kernels.segment.character_rows import drop_rows
 from numba_nlp.kernels.segment.character_spans import fill_character_spans
+from numba_nlp.kernels.segment.spanned_families import SPANNED_CHARACTERS
+from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR, ascii_end
 from numba_nlp.vocabulary import Vocabulary
 
@@ -74,6 +76,9 @@ class CharacterBpeEncoder(CachedEncoder):
 
     def encode_rows(self, pattern: str) -> Any:
         return ENCODE_ROWS[pattern]
+
+    def spanned_kernel(self) -> Any | None:
+        return SPANNED_CHARACTERS[self._pattern] if self._vocabulary.size <= MOST_IDS else None
 
     def new_scratch(self, capacity: int) -> CharacterBpeScratch:
         return new_scratch(capacity)
@@ -165,6 +170,9 @@ class CharacterBpeEncoder(CachedEncoder):
         ) -> None:
             self._fill_spans(data, starts, ends, segments, text, first, last, ids, offsets, unit, *spans)
 
+        if unit is not None and text is None and self.spanned is not None:
+            parts = whole_segments(starts, ends, segments)
+            return self.spanned.encode(data, starts, ends, parts, unit, num_threads, spans_of_rows, None)
         return self.encode_segments(
             source,
             source_starts,

@@ -36,14 +36,15 @@ class Chunk(NamedTuple):
         Share of all work that is done with this chunk, between 0 and 1.
     encode : callable
         ``(context, ids, offsets) -> number of ids``: writes the ids of the rows into ``ids``, which has room for the
-        worst case, and where each of them ends, counted from the first, into ``offsets[1:]``.
+        worst case, and where each of them ends, counted from the first, into ``offsets[1:]``. When spans are encoded
+        with the ids, ``(context, ids, offsets, starts, ends)``, with two more arrays as long as ``ids``.
     """
 
     first: int
     last: int
     most_ids: int
     done: float
-    encode: Callable[[Any, NDArray[np.int32], NDArray[np.int64]], int]
+    encode: Callable[..., int]
 
 
 class Source(Protocol):
@@ -69,11 +70,14 @@ class Worker(NamedTuple):
         ``n -> int32[>= n]``: memory of the thread for the ids of one chunk.
     close : callable
         Gives the memory back.
+    span_buffers : callable or None
+        ``n -> (int64[>= n], int64[>= n])``: the same for spans, where they are encoded with the ids.
     """
 
     context: Any
     buffer: Callable[[int], NDArray[np.int32]]
     close: Callable[[], None]
+    span_buffers: Callable[[int], tuple[NDArray[np.int64], NDArray[np.int64]]] | None = None
 
 
 class _Encoded(NamedTuple):
@@ -82,6 +86,7 @@ class _Encoded(NamedTuple):
     first: int
     last: int
     ids: NDArray[np.int32] | None  # None: they lie where they belong
+    spans: tuple[NDArray[np.int64], ...]  # of the same ids, where they were encoded with them
     n_ids: int
     done: float
 
@@ -89,12 +94,12 @@ class _Encoded(NamedTuple):
 class _Result:
     """The arrays that all chunks go to."""
 
-    def __init__(self, n_rows: int, with_spans: bool, expected: int) -> None:
+    def __init__(self, n_rows: int, with_spans: bool, expected: int, spare: int) -> None:
         self.offsets = np.zeros(n_rows + 1, np.int64)
-        room = expected + CHUNK_BYTES if expected else 0
-        self.arrays: list[NDArray[Any]] = [np.empty(room, np.int32)]
-        if with_spans:
-            self.arrays += [np.empty(room, np.int64), np.empty(room, np.int64)]
+        room = expected + spare if expected else 0
+        self._spare = spare
+        self._with_spans = with_spans
+        self.arrays = self._new_arrays(room)
         self.filled = 0
         #: Share of all work that ``filled`` comes from.
         self._done = 0.0
@@ -102,6 +107,19 @@ class _Result:
         self._waiting: dict[int, _Encoded] = {}
         self._finishing = 0
         self._changed = threading.Condition()
+
+    def _new_arrays(self, size: int) -> list[NDArray[Any]]:
+        """Memory for ids, and for starts and ends.
+
+        In one piece: glibc gives memory of freed arrays back to the system once it is more than twice the largest
+        freed piece, and new memory from the system costs as much as the spans themselves.
+        """
+        if not self._with_spans:
+            return [np.empty(size, np.int32)]
+        block = np.empty(5 * size, np.int32)
+        return [
+            block[4 * size :], block[: 2 * size].view(np.int64), block[2 * size : 4 * size].view(np.int64)
+        ]  # fmt: skip
 
     def place_of(self, chunk: Chunk) -> int | None:
         """Where the ids of a chunk go, when that is known and there is room for the worst case."""
@@ -117,7 +135,8 @@ class _Result:
         with self._changed:
             if chunk.first != self._next_row:
                 kept = None if chunk.ids is None else chunk.ids.copy()
-                self._waiting[chunk.first] = chunk._replace(ids=kept)
+                spans = tuple(array.copy() for array in chunk.spans)
+                self._waiting[chunk.first] = chunk._replace(ids=kept, spans=spans)
                 return []
             placed = []
             next_chunk: _Encoded | None = chunk
@@ -149,11 +168,11 @@ class _Result:
         first rows are like may mislead, so the arrays become at most eight times as long at once.
         """
         expected = int(self.filled * (1 + 1 / 32) / self._done) if self._done > 0 else self.filled
-        size = max(min(expected, 8 * self.filled), self.filled) + (CHUNK_BYTES if self._done < 1 else 0) + SPARE_IDS
-        for number, array in enumerate(self.arrays):
-            grown = np.empty(size, array.dtype)
+        size = max(min(expected, 8 * self.filled), self.filled) + (self._spare if self._done < 1 else 0) + SPARE_IDS
+        arrays = self._new_arrays(size)
+        for grown, array in zip(arrays, self.arrays, strict=True):
             grown[: array.size] = array
-            self.arrays[number] = grown
+        self.arrays = arrays
 
     def trimmed(self) -> list[NDArray[Any]]:
         """The arrays, without what was not needed.
@@ -172,6 +191,8 @@ def encode_in_chunks(
     new_worker: Callable[[], Worker],
     fill_spans: Callable[..., None] | None,
     expected: int,
+    spans_with_ids: bool = False,
+    spare: int = CHUNK_BYTES,
 ) -> Encoded:
     """Encode rows on threads.
 
@@ -186,12 +207,16 @@ def encode_in_chunks(
         offsets counted from the first of them; None: no spans.
     expected : int
         Ids to make memory for, 0 if unknown.
+    spans_with_ids : bool
+        Whether the chunks encode ids and spans at once; then there is no ``fill_spans``.
+    spare : int
+        Ids to make memory for beyond those expected: what most chunks may need at most.
 
     Returns
     -------
     Encoded
     """
-    result = _Result(source.n_rows, fill_spans is not None, expected)
+    result = _Result(source.n_rows, spans_with_ids or fill_spans is not None, expected, spare)
     errors: list[BaseException] = []
 
     def work() -> None:
@@ -233,9 +258,16 @@ def _encode_chunk(result: _Result, worker: Worker, chunk: Chunk, fill_spans: Cal
     place = result.place_of(chunk)
     target = worker.buffer(chunk.most_ids + SPARE_IDS) if place is None else result.arrays[0][place:]
     # where the first row starts is the last end of the chunk before, which may be written at the same time
-    n = chunk.encode(worker.context, target, result.offsets[chunk.first : chunk.last + 1])
+    spans: tuple[NDArray[np.int64], ...] = ()
+    if worker.span_buffers is not None:
+        if place is None:
+            spans = worker.span_buffers(chunk.most_ids + SPARE_IDS)
+        else:
+            spans = tuple(array[place:] for array in result.arrays[1:])
+    n = chunk.encode(worker.context, target, result.offsets[chunk.first : chunk.last + 1], *spans)
     ids = target[:n] if place is None else None
-    placed = result.add(_Encoded(chunk.first, chunk.last, ids, n, chunk.done))
+    spans = tuple(array[:n] for array in spans) if place is None else ()
+    placed = result.add(_Encoded(chunk.first, chunk.last, ids, spans, n, chunk.done))
     if not placed:
         return
     try:
@@ -243,11 +275,13 @@ def _encode_chunk(result: _Result, worker: Worker, chunk: Chunk, fill_spans: Cal
             there = result.arrays[0][start : start + encoded.n_ids]
             if encoded.ids is not None:
                 there[:] = encoded.ids
+                for array, span in zip(result.arrays[1:], encoded.spans, strict=False):
+                    array[start : start + encoded.n_ids] = span
             rows = slice(encoded.first + 1, encoded.last + 1)
             if fill_spans is not None:
                 ends_of_rows = np.concatenate(([0], result.offsets[rows]))
-                spans = (array[start : start + encoded.n_ids] for array in result.arrays[1:])
-                fill_spans(encoded.first, encoded.last, there, ends_of_rows, *spans)
+                views = (array[start : start + encoded.n_ids] for array in result.arrays[1:])
+                fill_spans(encoded.first, encoded.last, there, ends_of_rows, *views)
             result.offsets[rows] += start
     finally:
         result.finished()

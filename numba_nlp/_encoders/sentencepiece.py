@@ -27,6 +27,8 @@ from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
     SentencePieceTables,
     new_scratch,
 )
+from numba_nlp.kernels.segment.spanned_families import SPANNED_UNIGRAM
+from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
 from numba_nlp.kernels.segment.unigram_memory import (
     RESET,
     UNKNOWN_SCORE,
@@ -103,6 +105,9 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
     @property
     def name_unknown(self) -> Any:
         return name_unknown
+
+    def spanned_kernel(self) -> Any | None:
+        return SPANNED_UNIGRAM.get(self._pattern) if self._vocabulary.size <= MOST_IDS else None
 
     def new_scratch(self, capacity: int) -> SentencePieceScratch:
         return new_scratch(capacity)

@@ -32,6 +32,8 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import (
 )
 from numba_nlp.kernels.segment.sentencepiece_bpe_spans import fill_aligned_spans_bpe
 from numba_nlp.kernels.segment.sentencepiece_numbers import number_words_sentencepiece_bpe
+from numba_nlp.kernels.segment.spanned_families import SPANNED_BPE
+from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["SentencePieceBpeEncoder"]
@@ -98,6 +100,9 @@ class SentencePieceBpeEncoder(SentencePieceRowEncoder):
     @property
     def name_unknown(self) -> Any:
         return name_unknown_bpe
+
+    def spanned_kernel(self) -> Any | None:
+        return SPANNED_BPE.get(self._pattern) if self._vocabulary.size <= MOST_IDS else None
 
     def new_scratch(self, capacity: int) -> SentencePieceBpeRowScratch:
         return new_row_scratch(capacity)

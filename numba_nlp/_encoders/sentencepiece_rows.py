@@ -100,17 +100,34 @@ class SentencePieceRowEncoder(CachedEncoder):
             source_starts, source_ends, fixed = segments.starts, segments.ends, segments.fixed
             first_of_row = segments.first_of_row
 
-        def spans_of_rows(
+        def fill(
             first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]
         ) -> None:
-            parts = Segments(starts[first:last], ends[first:last], NO_IDS, frozen(np.arange(last - first + 1)))
-            if segments is not None:
-                parts = segments._replace(first_of_row=segments.first_of_row[first : last + 1])
+            parts = parts_of_rows(first, last)
             self._fill_spans(data, starts[first:last], ends[first:last], parts, first, ids, offsets, unit, spans)
-            if self._renumbering is not None:
-                four = parts.starts, parts.ends, parts.fixed, parts.first_of_row
-                self._renumbering.finish(self.name_unknown, self.new_scratch, self.tables, data, four, ids, offsets)
 
+        def parts_of_rows(first: int, last: int) -> Segments:
+            if segments is None:
+                return Segments(starts[first:last], ends[first:last], NO_IDS, frozen(np.arange(last - first + 1)))
+            return segments._replace(first_of_row=segments.first_of_row[first : last + 1])
+
+        def finish(first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+            assert self._renumbering is not None
+            parts = parts_of_rows(first, last)
+            four = parts.starts, parts.ends, parts.fixed, parts.first_of_row
+            self._renumbering.finish(self.name_unknown, self.new_scratch, self.tables, data, four, ids, offsets)
+
+        def fill_and_finish(
+            first: int, last: int, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]
+        ) -> None:
+            fill(first, last, ids, offsets, *spans)
+            if self._renumbering is not None:
+                finish(first, last, ids, offsets)
+
+        if unit is not None and self.spanned is not None:
+            whole = whole_segments(starts, ends, segments)
+            after = None if self._renumbering is None else finish
+            return self.spanned.encode(data, starts, ends, whole, unit, num_threads, fill, after)
         return self.encode_segments(
             data,
             source_starts,
@@ -119,7 +136,7 @@ class SentencePieceRowEncoder(CachedEncoder):
             first_of_row,
             ends - starts,
             num_threads,
-            None if unit is None else spans_of_rows,
+            None if unit is None else fill_and_finish,
         )
 
     def word_numbers(

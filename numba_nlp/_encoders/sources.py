@@ -34,7 +34,10 @@ class ArraySource:
     most_ids : callable
         ``(first row, last row) -> most ids`` that the rows can have.
     encode : callable
-        ``(first row, last row, context, ids, offsets) -> number of ids``.
+        ``(first row, last row, context, ids, offsets) -> number of ids``, with two more arrays for spans that are
+        encoded with the ids.
+    chunk_bytes : int
+        Most bytes of text in a chunk, if its rows are not longer.
     """
 
     def __init__(
@@ -43,8 +46,10 @@ class ArraySource:
         num_threads: int,
         most_ids: Callable[[int, int], int],
         encode: Callable[..., int],
+        chunk_bytes: int = CHUNK_BYTES,
     ) -> None:
         self.n_rows = sizes.size
+        self._chunk_bytes = chunk_bytes
         self._done = np.cumsum(sizes)
         self.n_bytes = int(self._done[-1]) if sizes.size else 0
         self._bounds = self._chunk_bounds(num_threads)
@@ -56,7 +61,7 @@ class ArraySource:
         """First row of each chunk, and the number of rows; the rows of a chunk have about equal bytes."""
         if self.n_rows == 0:
             return [0]
-        chunk = CHUNK_BYTES
+        chunk = self._chunk_bytes
         if num_threads > 1:
             chunk = min(chunk, max(BYTES_PER_THREAD, self.n_bytes // (num_threads * CHUNKS_PER_THREAD)))
         n_chunks = -(-self.n_bytes // chunk)
@@ -74,8 +79,8 @@ class ArraySource:
         first, last = self._bounds[number], self._bounds[number + 1]
         done = int(self._done[last - 1]) / self.n_bytes if self.n_bytes else 1.0
 
-        def encode(context: Any, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> int:
-            return self._encode(first, last, context, ids, offsets)
+        def encode(context: Any, ids: NDArray[np.int32], offsets: NDArray[np.int64], *spans: NDArray[np.int64]) -> int:
+            return self._encode(first, last, context, ids, offsets, *spans)
 
         return Chunk(first, last, self._most_ids(first, last), done, encode)
 

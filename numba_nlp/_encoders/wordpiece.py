@@ -13,6 +13,8 @@ from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, refus
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import wordpiece
 from numba_nlp.errors import STATUS_OUTPUT_FULL
+from numba_nlp.kernels.segment.spanned_families import encode_spanned_wordpiece
+from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR
 from numba_nlp.kernels.segment.word_spans import fill_word_spans
 from numba_nlp.kernels.segment.wordpiece import encode_rows_wordpiece
@@ -57,6 +59,9 @@ class WordPieceEncoder(CachedEncoder):
     def encode_rows(self, pattern: str) -> Any:
         return encode_rows_wordpiece
 
+    def spanned_kernel(self) -> Any | None:
+        return encode_spanned_wordpiece if self._vocabulary.size <= MOST_IDS else None
+
     def new_scratch(self, capacity: int) -> WordPieceScratch:
         return new_scratch(capacity)
 
@@ -93,6 +98,9 @@ class WordPieceEncoder(CachedEncoder):
             part = None if segments is None else Segments(*segments[:3], segments.first_of_row[first : last + 1])
             self._fill_spans(data, starts[first:last], ends[first:last], part, first, ids, offsets, unit, *spans)
 
+        if unit is not None and self.spanned is not None:
+            parts = whole_segments(starts, ends, segments)
+            return self.spanned.encode(data, starts, ends, parts, unit, num_threads, spans_of_rows, None)
         return self.encode_segments(
             data,
             starts if segments is None else segments.starts,

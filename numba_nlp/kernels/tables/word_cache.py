@@ -359,7 +359,7 @@ def keep_short(cache, low, high, home, ids, first, n):
         third = np.uint64(_keep_ids(cache, ids, first, n))
     else:
         for k in range(n):
-            word = shift_left(np.uint64(ids[first + k]), 32 * (k & 1))
+            word = shift_left(np.uint64(np.uint32(ids[first + k])), 32 * (k & 1))
             if k < 2:
                 third |= word
             else:

@@ -1,0 +1,382 @@
+"""Row encoders with spans (:mod:`numba_nlp.kernels.segment.spanned_rows`) of the families whose chunks are solved here.
+
+How a chunk is solved, with the range of each of its tokens:
+
+WordPiece, character BPE
+    as any other text (:func:`numba_nlp.kernels.segment.wordpiece.encode_words`).
+Unigram, word and character models
+    normalised with alignment. Marks are settled as in :mod:`numba_nlp.kernels.segment.sentencepiece_unigram`, and spans
+    move with their ids.
+SentencePiece BPE
+    raw where the normaliser only escapes spaces; else normalised with alignment.
+
+Twin: ``numba_nlp.reference.segment.aligned_spans`` and ``word_spans``, ``character_spans``: whole rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numba_nlp._jit import inlined, kernel
+from numba_nlp.kernels.segment import character_bpe, sentencepiece_bpe_rows, wordpiece
+from numba_nlp.kernels.segment.fill_spaced import begin_row, fill_spaced
+from numba_nlp.kernels.segment.normalize_charsmap import ROW_ENDS, WHOLE_ROW, normalize
+from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
+from numba_nlp.kernels.segment.row_firsts import FIRSTS, is_first_of_row
+from numba_nlp.kernels.segment.sentencepiece_bpe import segment_from
+from numba_nlp.kernels.segment.sentencepiece_bpe_memory import PREFIX_SYMBOL
+from numba_nlp.kernels.segment.sentencepiece_bpe_rows import _most_ids
+from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import BRIDGED, MODE
+from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import ID_GROWTH as BPE_GROWTH
+from numba_nlp.kernels.segment.sentencepiece_unigram import (
+    _SHRINK,
+    ANY_SCORE,
+    MARK,
+    MOST_HIDDEN,
+    _add_up,
+    _begins_with_space,
+    _mark_of,
+    find_path,
+)
+from numba_nlp.kernels.segment.sentencepiece_unigram_memory import ID_GROWTH, MODEL, SPACE, UNIGRAM
+from numba_nlp.kernels.segment.spanned_rows import spanned_function, to_characters
+from numba_nlp.kernels.segment.spans import UNIT_CHAR
+from numba_nlp.kernels.segment.unigram import write_ids
+from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, LARGEST, RESET, UNKNOWN_ID
+from numba_nlp.kernels.segment.window_words import fill_chunks
+from numba_nlp.kernels.words import unlikely
+
+__all__ = [
+    "SPANNED_BPE",
+    "SPANNED_CHARACTERS",
+    "SPANNED_UNIGRAM",
+    "encode_spanned_wordpiece",
+    "settle_spans",
+    "solve_spans_characters",
+    "solve_spans_sentencepiece_bpe",
+    "solve_spans_unigram",
+    "solve_spans_words",
+]
+
+
+@kernel
+def solve_spans_words(tables, data, start, n, low, high, scratch, memory, ids):
+    """Ids and ranges of one chunk of WordPiece.
+
+    Parameters
+    ----------
+    tables : WordPieceTables
+    data : uint8[m]
+    start, n : int64
+        The chunk.
+    low, high : uint64, uint64
+        Its key.
+    scratch : WordPieceScratch
+    memory : SpanMemory
+        ``starts`` and ``ends`` are written, in bytes of the chunk.
+    ids : int32[k]
+        Written from 0 on.
+
+    Returns
+    -------
+    int64
+        Number of ids; negative, the capacity that would do, when the scratch is too small.
+    """
+    if memory.starts.size < n:
+        return -n
+    return wordpiece.encode_words(tables, data, start, start + n, scratch, ids, memory.starts, memory.ends, np.int64(0))
+
+
+@kernel
+def solve_spans_characters(tables, data, start, n, low, high, scratch, memory, ids):
+    """Ids and ranges of one chunk of character BPE.
+
+    Arguments and result as of :func:`solve_spans_words`, with the tables and the scratch of this family.
+    """
+    if memory.starts.size < 2 * n:
+        return -n
+    return character_bpe.encode_words(
+        tables, data, start, start + n, 0.0, scratch.low, scratch, ids, memory.starts, memory.ends, np.int64(0)
+    )
+
+
+@inlined
+def _normalize(tables, data, start, stop, edges, text, from_starts, from_ends):
+    """:func:`numba_nlp.kernels.segment.normalize_charsmap.normalize` with the tables of a vocabulary."""
+    normalizer = NormalizerTables(
+        tables.rule_units, tables.rule_strings, tables.symbol_units, tables.words, tables.steps, tables.after,
+        tables.settings,
+    )  # fmt: skip
+    return normalize(normalizer, data, start, stop, edges, text, from_starts, from_ends)
+
+
+@inlined
+def _put_ranges(begin, end, memory):
+    """Ranges of tokens from their ends in normalised text and its alignment."""
+    first = np.int64(0)
+    for i in range(begin, end):
+        last = memory.token_ends[i]
+        memory.starts[i] = memory.from_starts[first]
+        memory.ends[i] = memory.from_ends[last - 1]
+        first = last
+
+
+@kernel
+def solve_spans_unigram(tables, data, start, n, low, high, scratch, memory, ids):
+    """Ids and ranges of one chunk of a Unigram, word or character model.
+
+    Arguments and result as of :func:`solve_spans_words`, with the tables and the scratch of this family. The ids of a
+    chunk with a mark have it before them, as :func:`settle_spans` expects.
+    """
+    n_text = _align_chunk(tables, data, start, n, scratch, memory)
+    if n_text <= 0:
+        return n_text
+    as_bytes = tables.numbers[BYTE_FALLBACK] != 0
+    at, n_steps, n_characters = find_path(tables, n_text, np.float32(0), scratch)
+    if (n_text if as_bytes else n_characters) + 1 > n * tables.options[ID_GROWTH]:
+        # only a vocabulary that lies about itself comes here
+        return -(np.int64(1) << 40)
+    path = scratch.path[at : at + n_steps]
+    mark = np.int64(0)
+    if tables.options[MODEL] == UNIGRAM:
+        mark = _mark_of(tables, n_characters, path, scratch)
+    if mark == 0 or as_bytes:
+        first = np.int64(mark != 0)
+        last = write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), ids, memory.token_ends, first)
+    else:
+        # each unknown character counts
+        first, last, place = np.int64(1), np.int64(1), np.int64(0)
+        for i in range(n_steps):
+            step = np.int64(path[i])
+            ids[last] = np.int32(step if step >= 0 else tables.numbers[UNKNOWN_ID])
+            place += np.int64(tables.piece_lengths[step]) if step >= 0 else -step
+            memory.token_ends[last] = place
+            last += 1
+    if mark != 0:
+        ids[0] = np.int32(mark)
+        memory.starts[0] = memory.ends[0] = 0
+    _put_ranges(first, last, memory)
+    return last
+
+
+@inlined
+def _align_chunk(tables, data, start, n, scratch, memory):
+    """Normalise a chunk with alignment: bytes in ``scratch.text``; negative as of :func:`solve_spans_unigram`."""
+    lacking = -(n * (tables.settings[1] + 3) // 3 + 16)
+    edges = np.int64(ROW_ENDS if _begins_with_space(tables, data, start) else WHOLE_ROW)
+    if memory.from_starts.size < scratch.text.size:
+        return lacking
+    n_text = _normalize(tables, data, start, start + n, edges, scratch.text, memory.from_starts, memory.from_ends)
+    return n_text if n_text >= 0 else lacking
+
+
+@kernel
+def _solve_again(tables, data, start, n, gap, unit, running, scratch, memory):
+    """Solve a chunk of Unigram with the running score before it: ids in ``scratch.nodes``, ranges in the memory."""
+    n_text = _align_chunk(tables, data, start, n, scratch, memory)
+    if n_text <= 0:
+        return n_text
+    at, n_steps, _ = find_path(tables, n_text, np.float32(running), scratch)
+    path = scratch.path[at : at + n_steps]
+    n_ids = write_ids(
+        tables, scratch.text, np.int64(0), path, np.int64(0), scratch.nodes, memory.token_ends, np.int64(0)
+    )
+    scratch.running[0] = np.float64(scratch.best[n_text])
+    _put_ranges(np.int64(0), n_ids, memory)
+    if unit == UNIT_CHAR:
+        to_characters(data, start, n_ids, memory.starts)
+        to_characters(data, start, n_ids, memory.ends)
+    # the spaces before, of which the first one counts
+    for i in range(n_ids):
+        if memory.starts[i] != 0:
+            break
+        memory.starts[i] -= gap
+        if memory.ends[i] <= 1:
+            memory.ends[i] -= gap
+    return n_ids
+
+
+@kernel
+def solve_spans_sentencepiece_bpe(tables, data, start, n, low, high, scratch, memory, ids):
+    """Ids and ranges of one chunk of SentencePiece BPE.
+
+    Arguments and result as of :func:`solve_spans_words`, with the tables and the scratch of this family; the key says
+    whether the chunk begins a row.
+    """
+    lacking = -(n * (tables.settings[1] + 3) // 3 + 16)
+    if memory.from_starts.size < scratch.text.size:
+        return lacking
+    if tables.options[MODE] != BRIDGED:
+        edges = np.int64(ROW_ENDS if tables.byte_traits[data[start]] & SPACE != 0 else WHOLE_ROW)
+        n_text = _normalize(tables, data, start, start + n, edges, scratch.text, memory.from_starts, memory.from_ends)
+        if n_text < 0:
+            return lacking
+        most = n * tables.options[BPE_GROWTH]
+        if n_text > most and _most_ids(tables, scratch.text, n_text) > most:
+            # only a vocabulary that lies about itself comes here
+            return -(np.int64(1) << 40)
+        n_ids = segment_from(
+            tables, scratch.text, np.int64(0), n_text, np.int64(-1), scratch, ids, memory.token_ends, np.int64(0)
+        )
+        if n_ids >= 0:
+            _put_ranges(np.int64(0), n_ids, memory)
+        return n_ids
+    prefix = np.int64(tables.flags[PREFIX_SYMBOL]) if is_first_of_row(low, high, n) else np.int64(-1)
+    n_ids = segment_from(tables, data, start, start + n, prefix, scratch, ids, memory.token_ends, np.int64(0))
+    first = start
+    for i in range(n_ids):
+        last = memory.token_ends[i]
+        begin, end = first, last
+        # tokens that stand for bytes have the range of their character
+        while begin > start and begin < start + n and data[begin] & 0xC0 == 0x80:
+            begin -= 1
+        while end > first and end < start + n and data[end] & 0xC0 == 0x80:
+            end += 1
+        memory.starts[i] = begin - start
+        memory.ends[i] = end - start
+        first = last
+    return n_ids
+
+
+@kernel
+def _settle_marked(tables, data, n, unit, scratch, memory, ids, span_starts, span_ends, out):
+    """:func:`settle_spans` for a block with marks, or one in which the running score may start again."""
+    unknown = np.int32(tables.numbers[UNKNOWN_ID])
+    merges = tables.numbers[BYTE_FALLBACK] == 0
+    safe = _SHRINK * np.float64(tables.scores[RESET]) - MOST_HIDDEN - 1.0
+    emitted = scratch.emitted
+    write = emitted[0]
+    running = _add_up(tables, ids, scratch.known[0], write, np.float32(scratch.running[0]))
+    first, moved = write, np.int64(0)
+    for i in range(n):
+        last = emitted[i + 1] + moved
+        emitted[i] = write
+        start = scratch.starts[i]
+        if not _begins_with_space(tables, data, start):
+            running = np.float32(0)
+        limit = safe
+        if first < last and ids[first] >= MARK:
+            if ids[first] != MARK | ANY_SCORE:
+                limit = np.float64(ids[first] - MARK)
+            first += 1
+        if abs(np.float64(running)) < limit:
+            after_unknown = False
+            for k in range(first, last):
+                piece = ids[k]
+                running += tables.piece_scores[piece]
+                if after_unknown and piece == unknown:
+                    span_ends[write - 1] = span_ends[k]
+                else:
+                    ids[write] = piece
+                    span_starts[write] = span_starts[k]
+                    span_ends[write] = span_ends[k]
+                    write += 1
+                after_unknown = merges and piece == unknown
+            first = last
+            continue
+        # the lists that the path was traced with take the ids: there may be more than before
+        scratch.running[0] = np.float64(running)
+        n_ids = _solve_again(
+            tables, data, start, scratch.ends[i] - start, memory.gaps[i], unit, running, scratch, memory
+        )
+        if n_ids < 0:
+            return n_ids
+        if n_ids > 0:
+            running = np.float32(scratch.running[0])
+        first = last
+        lacking = write + n_ids - first
+        if lacking > 0:
+            for k in range(out - 1, first - 1, -1):
+                ids[k + lacking] = ids[k]
+                span_starts[k + lacking] = span_starts[k]
+                span_ends[k + lacking] = span_ends[k]
+            first += lacking
+            out += lacking
+            moved += lacking
+        for k in range(n_ids):
+            ids[write + k] = scratch.nodes[k]
+            span_starts[write + k] = memory.bases[i] + memory.starts[k]
+            span_ends[write + k] = memory.bases[i] + memory.ends[k]
+        write += n_ids
+    emitted[n] = write
+    scratch.known[0] = write
+    scratch.running[0] = np.float64(running)
+    scratch.running[1] = abs(np.float64(running))
+    return write
+
+
+@inlined
+def settle_spans(tables, cache, data, n, opened, unit, scratch, memory, ids, span_starts, span_ends, out):
+    """Make ids and spans of a block right for the running scores of its rows.
+
+    Parameters
+    ----------
+    tables, cache, data, n, opened, scratch, ids, out
+        As of :func:`numba_nlp.kernels.segment.sentencepiece_unigram.settle`.
+    unit : int64
+        ``UNIT_BYTE`` or ``UNIT_CHAR`` of :mod:`numba_nlp.kernels.segment.spans`.
+    memory : SpanMemory
+    span_starts, span_ends : int64[k], int64[k]
+        Spans of the ids; they move with them.
+
+    Returns
+    -------
+    int64
+        Place after the last id now; negative when the scratch is too small.
+    """
+    begin = scratch.emitted[0]
+    if opened < 0 and not _begins_with_space(tables, data, scratch.starts[0]):
+        opened = np.int64(0)
+    held = np.int32(0)
+    for i in range(begin, out):
+        held |= ids[i]
+    largest = np.float64(tables.scores[LARGEST])
+    reached = (out - begin) * largest
+    if opened != 0:
+        reached += scratch.running[1]
+    if unlikely(held >= MARK or reached + MOST_HIDDEN + 1.0 > _SHRINK * np.float64(tables.scores[RESET])):
+        return _settle_marked(tables, data, n, unit, scratch, memory, ids, span_starts, span_ends, out)
+    if opened >= 0:
+        known = scratch.emitted[opened]
+        scratch.known[0] = known
+        scratch.running[0] = 0.0
+        scratch.running[1] = (out - known) * largest
+    else:
+        scratch.running[1] = reached
+    return out
+
+
+#: WordPiece (:func:`numba_nlp.kernels.segment.spanned_rows.encode_spanned_rows`).
+encode_spanned_wordpiece = spanned_function("encode_spanned_wordpiece", fill_chunks, solve_spans_words)
+#: Character BPE by the name of the rule of words.
+SPANNED_CHARACTERS = {
+    name: spanned_function(f"encode_spanned_characters_{name}", fill, solve_spans_characters)
+    for name, fill in character_bpe.FILLS.items()
+}
+#: Unigram, word and character models by the name of the pattern.
+SPANNED_UNIGRAM = {
+    "spaced": spanned_function(
+        "encode_spanned_unigram_spaced",
+        fill_spaced,
+        solve_spans_unigram,
+        begin_row=begin_row,
+        settle=settle_spans,
+        takes_gaps=True,
+    )
+}
+#: SentencePiece BPE by the name of the pattern.
+SPANNED_BPE = {
+    "bridged": spanned_function(
+        "encode_spanned_bpe_bridged",
+        sentencepiece_bpe_rows.FILLS["bridged"],
+        solve_spans_sentencepiece_bpe,
+        **FIRSTS,
+    ),
+    "spaced": spanned_function(
+        "encode_spanned_bpe_spaced",
+        fill_spaced,
+        solve_spans_sentencepiece_bpe,
+        begin_row=begin_row,
+        takes_gaps=True,
+    ),
+}
