@@ -99,10 +99,13 @@ def test_sources(tmp_path, model):
 
 
 def test_counts_as_source():
-    counts = WordCounts.from_items({"▁low": 5, "▁lower": 2, "▁newest": 6, "▁widest": 3})
+    listed = {"▁low": 5, "▁lower": 2, "▁newest": 6, "▁widest": 3}
+    counts = WordCounts.from_items(listed)
     lines = ["low"] * 5 + ["lower"] * 2 + ["newest"] * 6 + ["widest"] * 3
     options = {"vocab_size": 18, "hard_vocab_limit": False}
-    assert serialize(train_unigram(counts, **options)) == serialize(train_unigram(lines, **options))
+    expected = serialize(train_unigram(lines, **options))
+    assert serialize(train_unigram(counts, **options)) == expected
+    assert serialize(train_unigram(listed, **options)) == expected
 
 
 @pytest.mark.parametrize("model_type", ["word", "char"])

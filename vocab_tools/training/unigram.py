@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -49,7 +49,7 @@ def train_unigram(
 
     Parameters
     ----------
-    source : path, paths, iterable of str, Arrow column, or WordCounts
+    source : path, paths, iterable of str, Arrow column, WordCounts, or mapping of words to counts
         One sentence a line or item; only counts of words are kept. Counts are taken as they are: words with their
         U+2581, normalised.
     name : str
@@ -100,8 +100,8 @@ def train_unigram(
     checked = TrainingOptions(**options)
     fixed = meta_pieces(checked)
     spec = normalizer_of(checked)
-    if isinstance(source, WordCounts):
-        words = source
+    if isinstance(source, WordCounts | Mapping):
+        words = source if isinstance(source, WordCounts) else WordCounts.from_items(source)
     else:
         words, n_skipped = count_corpus(source, checked, spec, errors=errors, progress=progress)
         if n_skipped:
