@@ -73,6 +73,17 @@ def test_every_benchmark_runs(name: str, found: str, backend: str, monkeypatch: 
         compile(call(), found, "exec")
 
 
+def test_training_benchmark_runs() -> None:
+    benchmark = module("training_unigram").TrainUnigram()
+    assert "hamlet_lines" in benchmark.params[0]
+    benchmark.setup("hamlet_lines", 1000, "numba_nlp")
+    benchmark.time_train("hamlet_lines", 1000, "numba_nlp")
+    assert (Path(benchmark.folder.name) / "made.model").stat().st_size > 1000
+    benchmark.teardown()
+    with pytest.raises(NotImplementedError, match="each corpus has its sizes"):
+        benchmark.setup("hamlet_lines", 8000, "numba_nlp")
+
+
 def test_asv_finds_the_suite() -> None:
     folder = Path(benchmarks.__path__[0])
     settings = json.loads((folder.parent / "asv.conf.json").read_text(encoding="utf-8"))

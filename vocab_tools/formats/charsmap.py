@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vocab_tools.formats import darts
 
-__all__ = ["MAX_NESTED", "Charsmap", "CharsmapError", "decode_charsmap", "encode_charsmap"]
+__all__ = ["MAX_NESTED", "Charsmap", "CharsmapError", "decode_charsmap", "encode_charsmap", "join_charsmap"]
 
 #: Keys that begin one another, at most. The reference looks at the 32 shortest keys that match and overlooks the rest.
 MAX_NESTED = 32
@@ -133,6 +133,15 @@ def encode_charsmap(rules: Mapping[bytes, bytes]) -> bytes:
         units = darts.build(list(rules), [places[replacement] for replacement in rules.values()])
     except ValueError as error:
         raise CharsmapError(str(error)) from error
-    blob = struct.pack("<I", 4 * units.size) + units.astype("<u4").tobytes() + bytes(strings or b"\0")
+    blob = _join(units, bytes(strings or b"\0"))
     decode_charsmap(blob)
     return blob
+
+
+def join_charsmap(charsmap: Charsmap) -> bytes:
+    """The blob that a charsmap was read from."""
+    return _join(charsmap.units, charsmap.strings.tobytes())
+
+
+def _join(units: NDArray[np.uint32], strings: bytes) -> bytes:
+    return struct.pack("<I", 4 * units.size) + units.astype("<u4").tobytes() + strings

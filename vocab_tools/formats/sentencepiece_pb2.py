@@ -14,7 +14,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'vocab_tools/formats/sentencepiece.proto\x12\x17numba_nlp.sentencepiece\"\xa0\x02\n\x0bTrainerSpec\x12\x15\n\nmodel_type\x18\x03 \x01(\x05:\x01\x31\x12)\n\x1atreat_whitespace_as_suffix\x18\x18 \x01(\x08:\x05\x66\x61lse\x12\x1c\n\rbyte_fallback\x18# \x01(\x08:\x05\x66\x61lse\x12\x11\n\x06unk_id\x18( \x01(\x05:\x01\x30\x12\x11\n\x06\x62os_id\x18) \x01(\x05:\x01\x31\x12\x11\n\x06\x65os_id\x18* \x01(\x05:\x01\x32\x12\x13\n\x0bunk_surface\x18, \x01(\x0c\x12\x18\n\tunk_piece\x18- \x01(\x0c:\x05<unk>\x12\x16\n\tbos_piece\x18. \x01(\x0c:\x03<s>\x12\x17\n\teos_piece\x18/ \x01(\x0c:\x04</s>\x12\x18\n\tpad_piece\x18\x30 \x01(\x0c:\x05<pad>\"\xa6\x01\n\x0eNormalizerSpec\x12\x0c\n\x04name\x18\x01 \x01(\x0c\x12\x1c\n\x14precompiled_charsmap\x18\x02 \x01(\x0c\x12\x1e\n\x10\x61\x64\x64_dummy_prefix\x18\x03 \x01(\x08:\x04true\x12&\n\x18remove_extra_whitespaces\x18\x04 \x01(\x08:\x04true\x12 \n\x12\x65scape_whitespaces\x18\x05 \x01(\x08:\x04true\"x\n\x0cSelfTestData\x12=\n\x07samples\x18\x01 \x03(\x0b\x32,.numba_nlp.sentencepiece.SelfTestData.Sample\x1a)\n\x06Sample\x12\r\n\x05input\x18\x01 \x01(\x0c\x12\x10\n\x08\x65xpected\x18\x02 \x01(\x0c\"\x90\x03\n\nModelProto\x12\x41\n\x06pieces\x18\x01 \x03(\x0b\x32\x31.numba_nlp.sentencepiece.ModelProto.SentencePiece\x12:\n\x0ctrainer_spec\x18\x02 \x01(\x0b\x32$.numba_nlp.sentencepiece.TrainerSpec\x12@\n\x0fnormalizer_spec\x18\x03 \x01(\x0b\x32\'.numba_nlp.sentencepiece.NormalizerSpec\x12=\n\x0eself_test_data\x18\x04 \x01(\x0b\x32%.numba_nlp.sentencepiece.SelfTestData\x12\x42\n\x11\x64\x65normalizer_spec\x18\x05 \x01(\x0b\x32\'.numba_nlp.sentencepiece.NormalizerSpec\x1a>\n\rSentencePiece\x12\r\n\x05piece\x18\x01 \x01(\x0c\x12\r\n\x05score\x18\x02 \x01(\x02\x12\x0f\n\x04type\x18\x03 \x01(\x05:\x01\x31')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'vocab_tools/formats/sentencepiece.proto\x12\x17numba_nlp.sentencepiece\"\xaa\x07\n\x0bTrainerSpec\x12\x15\n\nmodel_type\x18\x03 \x01(\x05:\x01\x31\x12\x18\n\nvocab_size\x18\x04 \x01(\x05:\x04\x38\x30\x30\x30\x12\"\n\x12\x63haracter_coverage\x18\n \x01(\x02:\x06\x30.9995\x12\x1e\n\x13input_sentence_size\x18\x0b \x01(\x04:\x01\x30\x12(\n\x17seed_sentencepiece_size\x18\x0e \x01(\x05:\x07\x31\x30\x30\x30\x30\x30\x30\x12\x1e\n\x10shrinking_factor\x18\x0f \x01(\x02:\x04\x30.75\x12\x1d\n\x12num_sub_iterations\x18\x11 \x01(\x05:\x01\x32\x12!\n\x13max_sentence_length\x18\x12 \x01(\x05:\x04\x34\x31\x39\x32\x12$\n\x16shuffle_input_sentence\x18\x13 \x01(\x08:\x04true\x12$\n\x18max_sentencepiece_length\x18\x14 \x01(\x05:\x02\x31\x36\x12%\n\x17split_by_unicode_script\x18\x15 \x01(\x08:\x04true\x12!\n\x13split_by_whitespace\x18\x16 \x01(\x08:\x04true\x12\x1d\n\x0fsplit_by_number\x18\x17 \x01(\x08:\x04true\x12)\n\x1atreat_whitespace_as_suffix\x18\x18 \x01(\x08:\x05\x66\x61lse\x12\x1b\n\x0csplit_digits\x18\x19 \x01(\x08:\x05\x66\x61lse\x12+\n\x1c\x61llow_whitespace_only_pieces\x18\x1a \x01(\x08:\x05\x66\x61lse\x12\x17\n\x0f\x63ontrol_symbols\x18\x1e \x03(\x0c\x12\x1c\n\x14user_defined_symbols\x18\x1f \x03(\x0c\x12\x1e\n\x10hard_vocab_limit\x18! \x01(\x08:\x04true\x12\x1c\n\ruse_all_vocab\x18\" \x01(\x08:\x05\x66\x61lse\x12\x1c\n\rbyte_fallback\x18# \x01(\x08:\x05\x66\x61lse\x12\x16\n\x0erequired_chars\x18$ \x01(\x0c\x12\x11\n\x06unk_id\x18( \x01(\x05:\x01\x30\x12\x11\n\x06\x62os_id\x18) \x01(\x05:\x01\x31\x12\x11\n\x06\x65os_id\x18* \x01(\x05:\x01\x32\x12\x12\n\x06pad_id\x18+ \x01(\x05:\x02-1\x12\x13\n\x0bunk_surface\x18, \x01(\x0c\x12\x18\n\tunk_piece\x18- \x01(\x0c:\x05<unk>\x12\x16\n\tbos_piece\x18. \x01(\x0c:\x03<s>\x12\x17\n\teos_piece\x18/ \x01(\x0c:\x04</s>\x12\x18\n\tpad_piece\x18\x30 \x01(\x0c:\x05<pad>\"\xa6\x01\n\x0eNormalizerSpec\x12\x0c\n\x04name\x18\x01 \x01(\x0c\x12\x1c\n\x14precompiled_charsmap\x18\x02 \x01(\x0c\x12\x1e\n\x10\x61\x64\x64_dummy_prefix\x18\x03 \x01(\x08:\x04true\x12&\n\x18remove_extra_whitespaces\x18\x04 \x01(\x08:\x04true\x12 \n\x12\x65scape_whitespaces\x18\x05 \x01(\x08:\x04true\"x\n\x0cSelfTestData\x12=\n\x07samples\x18\x01 \x03(\x0b\x32,.numba_nlp.sentencepiece.SelfTestData.Sample\x1a)\n\x06Sample\x12\r\n\x05input\x18\x01 \x01(\x0c\x12\x10\n\x08\x65xpected\x18\x02 \x01(\x0c\"\x90\x03\n\nModelProto\x12\x41\n\x06pieces\x18\x01 \x03(\x0b\x32\x31.numba_nlp.sentencepiece.ModelProto.SentencePiece\x12:\n\x0ctrainer_spec\x18\x02 \x01(\x0b\x32$.numba_nlp.sentencepiece.TrainerSpec\x12@\n\x0fnormalizer_spec\x18\x03 \x01(\x0b\x32\'.numba_nlp.sentencepiece.NormalizerSpec\x12=\n\x0eself_test_data\x18\x04 \x01(\x0b\x32%.numba_nlp.sentencepiece.SelfTestData\x12\x42\n\x11\x64\x65normalizer_spec\x18\x05 \x01(\x0b\x32\'.numba_nlp.sentencepiece.NormalizerSpec\x1a>\n\rSentencePiece\x12\r\n\x05piece\x18\x01 \x01(\x0c\x12\r\n\x05score\x18\x02 \x01(\x02\x12\x0f\n\x04type\x18\x03 \x01(\x05:\x01\x31')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -22,15 +22,15 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'vocab_tools.formats.sentenc
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_TRAINERSPEC']._serialized_start=69
-  _globals['_TRAINERSPEC']._serialized_end=357
-  _globals['_NORMALIZERSPEC']._serialized_start=360
-  _globals['_NORMALIZERSPEC']._serialized_end=526
-  _globals['_SELFTESTDATA']._serialized_start=528
-  _globals['_SELFTESTDATA']._serialized_end=648
-  _globals['_SELFTESTDATA_SAMPLE']._serialized_start=607
-  _globals['_SELFTESTDATA_SAMPLE']._serialized_end=648
-  _globals['_MODELPROTO']._serialized_start=651
-  _globals['_MODELPROTO']._serialized_end=1051
-  _globals['_MODELPROTO_SENTENCEPIECE']._serialized_start=989
-  _globals['_MODELPROTO_SENTENCEPIECE']._serialized_end=1051
+  _globals['_TRAINERSPEC']._serialized_end=1007
+  _globals['_NORMALIZERSPEC']._serialized_start=1010
+  _globals['_NORMALIZERSPEC']._serialized_end=1176
+  _globals['_SELFTESTDATA']._serialized_start=1178
+  _globals['_SELFTESTDATA']._serialized_end=1298
+  _globals['_SELFTESTDATA_SAMPLE']._serialized_start=1257
+  _globals['_SELFTESTDATA_SAMPLE']._serialized_end=1298
+  _globals['_MODELPROTO']._serialized_start=1301
+  _globals['_MODELPROTO']._serialized_end=1701
+  _globals['_MODELPROTO_SENTENCEPIECE']._serialized_start=1639
+  _globals['_MODELPROTO_SENTENCEPIECE']._serialized_end=1701
 # @@protoc_insertion_point(module_scope)

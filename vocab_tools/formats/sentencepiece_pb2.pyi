@@ -6,30 +6,70 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class TrainerSpec(_message.Message):
-    __slots__ = ("model_type", "treat_whitespace_as_suffix", "byte_fallback", "unk_id", "bos_id", "eos_id", "unk_surface", "unk_piece", "bos_piece", "eos_piece", "pad_piece")
+    __slots__ = ("model_type", "vocab_size", "character_coverage", "input_sentence_size", "seed_sentencepiece_size", "shrinking_factor", "num_sub_iterations", "max_sentence_length", "shuffle_input_sentence", "max_sentencepiece_length", "split_by_unicode_script", "split_by_whitespace", "split_by_number", "treat_whitespace_as_suffix", "split_digits", "allow_whitespace_only_pieces", "control_symbols", "user_defined_symbols", "hard_vocab_limit", "use_all_vocab", "byte_fallback", "required_chars", "unk_id", "bos_id", "eos_id", "pad_id", "unk_surface", "unk_piece", "bos_piece", "eos_piece", "pad_piece")
     MODEL_TYPE_FIELD_NUMBER: _ClassVar[int]
+    VOCAB_SIZE_FIELD_NUMBER: _ClassVar[int]
+    CHARACTER_COVERAGE_FIELD_NUMBER: _ClassVar[int]
+    INPUT_SENTENCE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    SEED_SENTENCEPIECE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    SHRINKING_FACTOR_FIELD_NUMBER: _ClassVar[int]
+    NUM_SUB_ITERATIONS_FIELD_NUMBER: _ClassVar[int]
+    MAX_SENTENCE_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_INPUT_SENTENCE_FIELD_NUMBER: _ClassVar[int]
+    MAX_SENTENCEPIECE_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    SPLIT_BY_UNICODE_SCRIPT_FIELD_NUMBER: _ClassVar[int]
+    SPLIT_BY_WHITESPACE_FIELD_NUMBER: _ClassVar[int]
+    SPLIT_BY_NUMBER_FIELD_NUMBER: _ClassVar[int]
     TREAT_WHITESPACE_AS_SUFFIX_FIELD_NUMBER: _ClassVar[int]
+    SPLIT_DIGITS_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_WHITESPACE_ONLY_PIECES_FIELD_NUMBER: _ClassVar[int]
+    CONTROL_SYMBOLS_FIELD_NUMBER: _ClassVar[int]
+    USER_DEFINED_SYMBOLS_FIELD_NUMBER: _ClassVar[int]
+    HARD_VOCAB_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    USE_ALL_VOCAB_FIELD_NUMBER: _ClassVar[int]
     BYTE_FALLBACK_FIELD_NUMBER: _ClassVar[int]
+    REQUIRED_CHARS_FIELD_NUMBER: _ClassVar[int]
     UNK_ID_FIELD_NUMBER: _ClassVar[int]
     BOS_ID_FIELD_NUMBER: _ClassVar[int]
     EOS_ID_FIELD_NUMBER: _ClassVar[int]
+    PAD_ID_FIELD_NUMBER: _ClassVar[int]
     UNK_SURFACE_FIELD_NUMBER: _ClassVar[int]
     UNK_PIECE_FIELD_NUMBER: _ClassVar[int]
     BOS_PIECE_FIELD_NUMBER: _ClassVar[int]
     EOS_PIECE_FIELD_NUMBER: _ClassVar[int]
     PAD_PIECE_FIELD_NUMBER: _ClassVar[int]
     model_type: int
+    vocab_size: int
+    character_coverage: float
+    input_sentence_size: int
+    seed_sentencepiece_size: int
+    shrinking_factor: float
+    num_sub_iterations: int
+    max_sentence_length: int
+    shuffle_input_sentence: bool
+    max_sentencepiece_length: int
+    split_by_unicode_script: bool
+    split_by_whitespace: bool
+    split_by_number: bool
     treat_whitespace_as_suffix: bool
+    split_digits: bool
+    allow_whitespace_only_pieces: bool
+    control_symbols: _containers.RepeatedScalarFieldContainer[bytes]
+    user_defined_symbols: _containers.RepeatedScalarFieldContainer[bytes]
+    hard_vocab_limit: bool
+    use_all_vocab: bool
     byte_fallback: bool
+    required_chars: bytes
     unk_id: int
     bos_id: int
     eos_id: int
+    pad_id: int
     unk_surface: bytes
     unk_piece: bytes
     bos_piece: bytes
     eos_piece: bytes
     pad_piece: bytes
-    def __init__(self, model_type: _Optional[int] = ..., treat_whitespace_as_suffix: bool = ..., byte_fallback: bool = ..., unk_id: _Optional[int] = ..., bos_id: _Optional[int] = ..., eos_id: _Optional[int] = ..., unk_surface: _Optional[bytes] = ..., unk_piece: _Optional[bytes] = ..., bos_piece: _Optional[bytes] = ..., eos_piece: _Optional[bytes] = ..., pad_piece: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, model_type: _Optional[int] = ..., vocab_size: _Optional[int] = ..., character_coverage: _Optional[float] = ..., input_sentence_size: _Optional[int] = ..., seed_sentencepiece_size: _Optional[int] = ..., shrinking_factor: _Optional[float] = ..., num_sub_iterations: _Optional[int] = ..., max_sentence_length: _Optional[int] = ..., shuffle_input_sentence: bool = ..., max_sentencepiece_length: _Optional[int] = ..., split_by_unicode_script: bool = ..., split_by_whitespace: bool = ..., split_by_number: bool = ..., treat_whitespace_as_suffix: bool = ..., split_digits: bool = ..., allow_whitespace_only_pieces: bool = ..., control_symbols: _Optional[_Iterable[bytes]] = ..., user_defined_symbols: _Optional[_Iterable[bytes]] = ..., hard_vocab_limit: bool = ..., use_all_vocab: bool = ..., byte_fallback: bool = ..., required_chars: _Optional[bytes] = ..., unk_id: _Optional[int] = ..., bos_id: _Optional[int] = ..., eos_id: _Optional[int] = ..., pad_id: _Optional[int] = ..., unk_surface: _Optional[bytes] = ..., unk_piece: _Optional[bytes] = ..., bos_piece: _Optional[bytes] = ..., eos_piece: _Optional[bytes] = ..., pad_piece: _Optional[bytes] = ...) -> None: ...
 
 class NormalizerSpec(_message.Message):
     __slots__ = ("name", "precompiled_charsmap", "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")

@@ -1,0 +1,201 @@
+"""Options of SentencePiece training under the names of ``spm_train``, checked, and the pieces that they ask for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from vocab_tools.formats.description import KIND_BYTE, KIND_CONTROL, KIND_USER_DEFINED
+from vocab_tools.formats.normalization_rules import charsmap_by_name, charsmap_of, read_rules
+from vocab_tools.formats.sentencepiece_model import KIND_UNKNOWN, NormalizerSpec
+
+__all__ = ["MetaPiece", "TrainingOptions", "meta_pieces", "normalizer_of"]
+
+MODEL_TYPES = ("unigram", "word", "char")
+#: Most characters of a piece; as in the reference.
+MAX_LENGTH = 512
+#: ``(piece, kind)``.
+MetaPiece = tuple[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """Options as :func:`vocab_tools.training.unigram.train_unigram` explains them.
+
+    Raises
+    ------
+    ValueError
+        An option is out of its range; the message has its name, value and range.
+    TypeError
+        A list of symbols is one ``str``.
+    """
+
+    vocab_size: int = 8000
+    model_type: str = "unigram"
+    character_coverage: float = 0.9995
+    seed_sentencepiece_size: int = 1_000_000
+    shrinking_factor: float = 0.75
+    num_sub_iterations: int = 2
+    max_sentencepiece_length: int = 16
+    max_sentence_length: int = 4192
+    num_threads: int | None = None
+    split_by_whitespace: bool = True
+    split_by_unicode_script: bool = True
+    split_by_number: bool = True
+    split_digits: bool = False
+    treat_whitespace_as_suffix: bool = False
+    allow_whitespace_only_pieces: bool = False
+    byte_fallback: bool = False
+    hard_vocab_limit: bool = True
+    use_all_vocab: bool = False
+    required_chars: str = ""
+    control_symbols: Sequence[str] = ()
+    user_defined_symbols: Sequence[str] = ()
+    unk_id: int = 0
+    bos_id: int = 1
+    eos_id: int = 2
+    pad_id: int = -1
+    unk_piece: str = "<unk>"
+    bos_piece: str = "<s>"
+    eos_piece: str = "</s>"
+    pad_piece: str = "<pad>"
+    unk_surface: str = " \u2047 "
+    normalization_rule_name: str = "nmt_nfkc"
+    normalization_rule_tsv: str | os.PathLike[str] | None = None
+    add_dummy_prefix: bool = True
+    remove_extra_whitespaces: bool = True
+    input_sentence_size: int = 0
+    shuffle_input_sentence: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.model_type not in MODEL_TYPES:
+            raise ValueError(f"`model_type` is {self.model_type!r}, known are {', '.join(MODEL_TYPES)}")
+        for name, low, high in (
+            ("vocab_size", 1, 1 << 24),
+            ("seed_sentencepiece_size", 1, 1 << 30),
+            ("num_sub_iterations", 1, 1000),
+            ("max_sentencepiece_length", 1, MAX_LENGTH),
+            ("max_sentence_length", 1, 1 << 30),
+            ("input_sentence_size", 0, 1 << 40),
+            ("seed", 0, (1 << 63) - 1),
+            ("unk_id", 0, self.vocab_size - 1),
+            ("bos_id", -1, self.vocab_size - 1),
+            ("eos_id", -1, self.vocab_size - 1),
+            ("pad_id", -1, self.vocab_size - 1),
+        ):
+            value = getattr(self, name)
+            if type(value) is not int or not low <= value <= high:
+                raise ValueError(f"`{name}` must be an int from {low:,} to {high:,}, got {value!r}")
+        if self.num_threads is not None and (type(self.num_threads) is not int or self.num_threads < 1):
+            raise ValueError(f"`num_threads` must be None or an int of at least 1, got {self.num_threads!r}")
+        if not 0.98 <= self.character_coverage <= 1:
+            raise ValueError(f"`character_coverage` must be from 0.98 to 1.0, got {self.character_coverage!r}")
+        if not 0.5 <= self.shrinking_factor <= 0.95:
+            raise ValueError(f"`shrinking_factor` must be from 0.5 to 0.95, got {self.shrinking_factor!r}")
+        for name in ("control_symbols", "user_defined_symbols"):
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"`{name}` is one str; pass [{getattr(self, name)!r}]")
+            for symbol in getattr(self, name):
+                self._check_piece(name, symbol)
+        for name in ("unk_piece", "bos_piece", "eos_piece", "pad_piece"):
+            self._check_piece(name, getattr(self, name))
+
+    def _check_piece(self, name: str, piece: object) -> None:
+        if not isinstance(piece, str) or not piece or "\0" in piece:
+            raise ValueError(f"`{name}` must be text without U+0000 that is not empty, got {piece!r}")
+        try:
+            piece.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"`{name}`: {piece!r} holds a lone surrogate") from error
+
+    def threads(self) -> int:
+        """Number of threads to use."""
+        return self.num_threads or os.cpu_count() or 1
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Names of all options."""
+        return [field.name for field in fields(cls)]
+
+
+def meta_pieces(options: TrainingOptions) -> dict[int, MetaPiece]:
+    """Pieces that come from options, not from the corpus, by their ids.
+
+    Those with an id of their own first, then control symbols, user-defined symbols and bytes where ids are free.
+
+    Raises
+    ------
+    ValueError
+        Two have the same id or are the same piece; there are more than ``vocab_size``.
+    """
+    made: dict[int, MetaPiece] = {}
+    own = {
+        "unk": (options.unk_id, options.unk_piece, KIND_UNKNOWN),
+        "bos": (options.bos_id, options.bos_piece, KIND_CONTROL),
+        "eos": (options.eos_id, options.eos_piece, KIND_CONTROL),
+        "pad": (options.pad_id, options.pad_piece, KIND_CONTROL),
+    }
+    ids: dict[str, int] = {}
+    for name, (number, piece, kind) in own.items():
+        if number < 0:
+            continue
+        if number in made:
+            raise ValueError(f"`{name}_id` is {number}, which {made[number][0]!r} has already")
+        if piece in ids:
+            raise ValueError(f"`{name}_piece` is {piece!r}, which has id {ids[piece]} already")
+        made[number] = piece, kind
+        ids[piece] = number
+    following = 0
+    seen: set[str] = set()
+    symbols = [(symbol, KIND_CONTROL, "control_symbols") for symbol in options.control_symbols]
+    symbols += [(symbol, KIND_USER_DEFINED, "user_defined_symbols") for symbol in options.user_defined_symbols]
+    if options.byte_fallback:
+        symbols += [(f"<0x{byte:02X}>", KIND_BYTE, "byte_fallback") for byte in range(256)]
+    for piece, kind, name in symbols:
+        if piece == options.unk_piece:
+            raise ValueError(f"`{name}` holds {piece!r}, which is the unknown piece")
+        if piece in seen:
+            raise ValueError(f"`{name}` holds {piece!r}, which is defined already")
+        seen.add(piece)
+        if piece in ids:  # bos, eos or pad: keeps its id, takes the new kind
+            made[ids[piece]] = piece, kind
+            continue
+        while following in made:
+            following += 1
+        made[following] = piece, kind
+        ids[piece] = following
+    if len(made) > options.vocab_size or max(made) >= options.vocab_size:
+        raise ValueError(
+            f"`vocab_size` is {options.vocab_size:,}, but unknown, control, user-defined and byte pieces alone are "
+            f"{len(made):,}"
+        )
+    return made
+
+
+def normalizer_of(options: TrainingOptions) -> NormalizerSpec:
+    """What is done to text before it is segmented.
+
+    Raises
+    ------
+    ValueError
+        There are no rules of that name.
+    SourceFormatError
+        The table of rules is broken.
+    """
+    name = options.normalization_rule_name
+    if options.normalization_rule_tsv is not None:
+        name = "user_defined"
+        charsmap = charsmap_of(read_rules(Path(options.normalization_rule_tsv)))
+    else:
+        charsmap = charsmap_by_name(name)
+    return NormalizerSpec(
+        name=name,
+        charsmap=charsmap,
+        add_dummy_prefix=options.add_dummy_prefix,
+        remove_extra_whitespaces=options.remove_extra_whitespaces,
+        escape_whitespaces=True,
+        whitespace_as_suffix=options.treat_whitespace_as_suffix,
+    )
