@@ -83,6 +83,11 @@ GROWTH_BYTES = {
     "priority_queue_bst": (16_000, 64_000, 256_000, 1_000_000),
     "priority_queue_linked_list": (16_000, 64_000, 256_000, 1_000_000),
 }
+PRESPLIT_TEXT = (
+    "Cutting text before each white space first loses the pieces that lie across such a place. Counted over every line by "
+    "`python -m tools.count_presplit_differences`: lines with other tokens than the exact algorithms give, and tokens of "
+    "theirs that are lost."
+)
 #: Exponents wanted: at least, at most.
 WANTED_EXPONENTS = {
     "naive": (1.8, None),
@@ -291,7 +296,26 @@ def render(results: dict[str, Any]) -> str:
             "The text is repeated where it ends. Exponents are slopes of least squares through the logarithms.",
             _growth_part(table),
         ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, *_presplit_part()]) + "\n"
+
+
+def _presplit_part() -> list[str]:
+    """Where the pre-split algorithm differs, from the records of ``tools/count_presplit_differences.py``."""
+    records = [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "docs/results").glob("presplit_*"))
+    ]
+    parts = ["## Where `naive_presplit` differs", PRESPLIT_TEXT]
+    for record in records:
+        rows = ["| text | lines | differ | tokens | lost | example |", "| --- | ---: | ---: | ---: | ---: | --- |"]
+        for text in record["texts"]:
+            example = text["examples"][0] if text["examples"] else None
+            shown = f"`{example['lost']}` -> `{' '.join(example['instead'])}`" if example else ""
+            rows.append(
+                f"| {text['text']} | {text['lines']:,} | {text['lines_different']:,} | {text['tokens']:,} | "
+                f"{text['tokens_lost']:,} | {shown.replace('|', chr(92) + '|')} |"
+            )
+        parts += [f"{record['model']}:", "\n".join(rows)]
+    return parts
 
 
 def main() -> None:
