@@ -84,9 +84,9 @@ GROWTH_BYTES = {
     "priority_queue_linked_list": (16_000, 64_000, 256_000, 1_000_000),
 }
 PRESPLIT_TEXT = (
-    "Cutting text before each white space first loses the pieces that lie across such a place. Counted over every line by "
-    "`python -m tools.count_presplit_differences`: lines with other tokens than the exact algorithms give, and tokens of "
-    "theirs that are lost."
+    "Cutting text before each white space first loses the pieces that lie across such a place. Counted over every "
+    "line by `python -m tools.count_presplit_differences`: lines with other tokens than the exact algorithms give, and "
+    "tokens of theirs that are lost."
 )
 #: Exponents wanted: at least, at most.
 WANTED_EXPONENTS = {
