@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numba_nlp._arguments import choice, flag, whole
 from numba_nlp._decoders import new_decoder
 from numba_nlp._decoders.decoder import Decoder
 from numba_nlp._decoders.ids import check_errors, checked_ids
@@ -193,11 +194,15 @@ class Tokenizer:
             An option has a value that it cannot have.
         """
         stages = None
-        if dropout != 0.0 or seed != 0:
-            return self._encode_with_dropout(text, add_special_tokens, spans, unit, special, errors, dropout, seed)
-        if errors != "strict" or unit != "char":
+        try:
+            is_usual = errors == "strict" and unit == "char" and dropout == 0.0 and seed == 0
+        except (TypeError, ValueError):  # arrays, whose comparisons have no truth
+            is_usual = False
+        if not is_usual:
             _check_options(errors, unit)
-        if not spans and not add_special_tokens and (special is None or self._watches(special)):
+            if checked_dropout(dropout, seed) is not None:
+                return self._encode_with_dropout(text, add_special_tokens, spans, unit, special, errors, dropout, seed)
+        if spans is False and add_special_tokens is False and (special is None or self._watches(special)):
             single = self._single
             if single is None:
                 single = self._prepare_single()
@@ -208,6 +213,7 @@ class Tokenizer:
             stages = single[2] if special is None or special == self._policy else None
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}; encode_batch takes many texts")
+        spans = flag("spans", spans)
         rows = TextRows.from_strings((text,), errors=errors)
         segments = self._segments(rows, add_special_tokens, special)
         result = self._encoder.encode(rows.data, rows.starts, rows.ends, segments, unit if spans else None, 1)
@@ -306,6 +312,7 @@ class Tokenizer:
         """
         threads = resolve_threads(num_threads)
         dropping = checked_dropout(dropout, seed)
+        spans, progress = flag("spans", spans), flag("progress", progress)
         if dropping is not None and spans:
             raise UnsupportedFeatureError("spans are not given with dropout; leave one of the two out")
         if isinstance(texts, (str, bytes)):
@@ -403,6 +410,9 @@ class Tokenizer:
             There are none (:func:`numba_nlp.inputs.model_inputs` says where).
         """
         segments = self._segments(rows, False, special)
+        if not isinstance(rows, TextRows) or not isinstance(encoded, Ragged):
+            kinds = f"{type(rows).__name__} and {type(encoded).__name__}"
+            raise TypeError(f"`rows` must be TextRows and `encoded` the Ragged that encode_batch made, got {kinds}")
         ids, offsets = encoded.values.view(), encoded.offsets.view()
         ids.flags.writeable = offsets.flags.writeable = False
         return self._encoder.word_numbers(rows.data, rows.starts, rows.ends, segments, ids, offsets)
@@ -526,7 +536,7 @@ class Tokenizer:
 
     def decode_bytes(self, ids: ArrayLike, *, skip_special_tokens: bool = False) -> bytes:
         """Bytes of ids, whether or not they are UTF-8; arguments and errors as in :meth:`decode`."""
-        return self._decoder.decode_bytes(ids, skip_special_tokens)
+        return self._decoder.decode_bytes(ids, flag("skip_special_tokens", skip_special_tokens))
 
     def decode_batch(
         self,
@@ -555,7 +565,7 @@ class Tokenizer:
         UnicodeDecodeError
             As :meth:`decode`.
         """
-        return self._decoder.decode_batch(ids, skip_special_tokens, errors)
+        return self._decoder.decode_batch(ids, flag("skip_special_tokens", skip_special_tokens), errors)
 
     # --- the vocabulary ----------------------------------------------------------------------------------------
 
@@ -616,6 +626,8 @@ class Tokenizer:
             special = self._special.ids.get(token)
             if special is not None:
                 return special
+            if not _is_text(token):
+                raise UnknownTokenError(f"the vocabulary has no token {token!r}, which is no text (lone surrogates)")
         elif not isinstance(token, bytes):
             raise TypeError(f"`token` must be str or bytes, got {type(token).__name__}")
         found = self._decoder.id_of(token)
@@ -672,7 +684,7 @@ class Tokenizer:
         ``docs/kernels.md`` has an example;
         :func:`numba_nlp.kernels.segment.cached_rows.encode_rows` is the contract.
         """
-        return self._encoder.kernel_memory(capacity)
+        return self._encoder.kernel_memory(whole("capacity", capacity, 1, self._encoder.capacity_limit))
 
     def describe(self) -> dict[str, Any]:
         """What runs: algorithm, reference, special tokens, Unicode version, what the family adds, call path."""
@@ -720,10 +732,18 @@ def _text_bytes(text: str | bytes) -> bytes:
     return rows.data[rows.starts[0] : rows.ends[0]].tobytes()
 
 
+def _is_text(token: str) -> bool:
+    """Whether a str can be written as UTF-8."""
+    try:
+        token.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _check_options(errors: str, unit: str) -> None:
-    check_choices(errors, "error")
-    if unit not in ("char", "byte"):
-        raise ValueError(f"`unit` must be 'char' or 'byte', got {unit!r}")
+    choice("errors", errors, ("strict", "replace"))
+    choice("unit", unit, ("char", "byte"))
 
 
 def _leave_to_plain(address: int, text: Any) -> None:
