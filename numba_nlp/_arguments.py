@@ -60,7 +60,9 @@ def whole(name: str, value: Any, least: int | None = None, most: int | None = No
     TypeError, ValueError
     """
     what = "a whole number"
-    if least is not None:
+    if least is None:
+        what += "" if most is None else f" of at most {most}"
+    else:
         what += f" from {least} on" if most is None else f" from {least} to {most}"
     if isinstance(value, (bool, np.bool_, np.ndarray)):
         raise TypeError(f"`{name}` must be {what}, got {shown(value)}")

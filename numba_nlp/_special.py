@@ -134,7 +134,7 @@ class SpecialTokens:
             raise ValueError(
                 f"`special` must be 'raise', 'match', 'plain' or a collection of special tokens, got {special!r}"
             )
-        if not isinstance(special, Collection) or isinstance(special, np.ndarray) and not special.ndim:
+        if not isinstance(special, Collection) or (isinstance(special, np.ndarray) and not special.ndim):
             raise ValueError(f"`special` must be a policy or a collection of special tokens, got {shown(special)}")
         if not all(isinstance(token, str) for token in special):
             raise ValueError(f"`special` must hold special tokens as str, got {shown(special)}")

@@ -371,10 +371,9 @@ def _check_pairing(text: Any, text_pair: Any, is_single: bool) -> None:
         return
     if isinstance(text_pair, (str, bytes)) != is_single:
         raise TypeError("`text` and `text_pair` must both be one text, or both hold many")
-    if not is_single and isinstance(text, Sized) and isinstance(text_pair, Sized):
-        # arrays of no dimension have no length; they are refused with their dimensions
-        if np.ndarray not in (type(text), type(text_pair)) or (np.ndim(text) and np.ndim(text_pair)):
-            _check_lengths(len(text), len(text_pair))
+    # arrays of no dimension have no length; they are refused later, with their dimensions
+    if not is_single and all(isinstance(rows, Sized) and getattr(rows, "ndim", 1) for rows in (text, text_pair)):
+        _check_lengths(len(text), len(text_pair))
 
 
 def _check_lengths(first: int, second: int) -> None:

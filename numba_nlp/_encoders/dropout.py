@@ -86,10 +86,10 @@ def every_split(
     numbers = dict(symbols)
     ids = symbol_ids.tolist()
     listed = sorted(pieces, key=lambda piece: piece[2])
-    for text, number, _ in listed:
+    for text, piece_id, _ in listed:
         if text not in numbers:
             numbers[text] = len(ids)
-            ids.append(number)
+            ids.append(piece_id)
     merges = [
         (numbers[text[:cut]], numbers[text[cut:]], numbers[text], rank)
         for text, _, rank in listed
