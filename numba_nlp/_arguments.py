@@ -7,14 +7,16 @@ here, arrays too, whose comparisons have no truth.
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Collection, Iterable
 from math import isfinite
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["choice", "flag", "number", "shown", "string", "strings", "whole"]
+__all__ = ["choice", "flag", "number", "path", "shown", "string", "strings", "whole"]
 
 _MOST_SHOWN = 80
 
@@ -95,15 +97,35 @@ def number(name: str, value: Any, least: float, most: float | None = None) -> fl
 
 
 def string(name: str, value: Any) -> str:
-    """A string.
+    """A string that can be written as UTF-8.
 
     Raises
     ------
-    TypeError
+    TypeError, ValueError
     """
     if not isinstance(value, str):
         raise TypeError(f"`{name}` must be a str, got {shown(value)}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"`{name}` must be valid Unicode, got {shown(value)}, which holds a lone surrogate") from None
     return value
+
+
+def path(name: str, value: Any) -> Path:
+    """A path.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"`{name}` must be a path (str or os.PathLike), got {shown(value)}")
+    if value == "":
+        raise ValueError(f"`{name}` is an empty path")
+    if isinstance(value, str):
+        string(name, value)
+    return Path(value)
 
 
 def strings(name: str, value: Any) -> tuple[str, ...]:

@@ -91,6 +91,8 @@ def gather_strings(strings: Iterable[Any], errors: Errors, nulls: Nulls) -> Part
         items = tuple(strings.tolist())
     elif isinstance(strings, (str, bytes)):
         raise TypeError(f"`strings` is one {type(strings).__name__}; pass [text], or use from_any for a single text")
+    elif not isinstance(strings, Iterable):
+        raise TypeError(f"`strings` must hold str and bytes, got {_type_name(strings)}")
     else:
         # A copy: another thread may change the caller's list meanwhile.
         items = tuple(strings)

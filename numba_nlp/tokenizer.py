@@ -412,10 +412,11 @@ class Tokenizer:
         UnsupportedFeatureError
             There are none (:func:`numba_nlp.inputs.model_inputs` says where).
         """
-        segments = self._segments(rows, False, special)
-        if not isinstance(rows, TextRows) or not isinstance(encoded, Ragged):
-            kinds = f"{type(rows).__name__} and {type(encoded).__name__}"
+        given: tuple[Any, Any] = rows, encoded
+        if not isinstance(given[0], TextRows) or not isinstance(given[1], Ragged):
+            kinds = " and ".join(type(one).__name__ for one in given)
             raise TypeError(f"`rows` must be TextRows and `encoded` the Ragged that encode_batch made, got {kinds}")
+        segments = self._segments(rows, False, special)
         ids, offsets = encoded.values.view(), encoded.offsets.view()
         ids.flags.writeable = offsets.flags.writeable = False
         return self._encoder.word_numbers(rows.data, rows.starts, rows.ends, segments, ids, offsets)

@@ -341,7 +341,7 @@ def token_ends_of(
                 if standing[place] == token:
                     found[place + 1] = place
                 continue
-            if token == unknown and not is_byte:
+            if not 0 <= token < tables.piece_lengths.size or (token == unknown and not is_byte):
                 continue
             if token in is_byte:
                 if place < data.size and tables.byte_ids[data[place]] == token:

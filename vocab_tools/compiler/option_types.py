@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from numba_nlp._arguments import flag, shown, string, strings, whole
+from numba_nlp._arguments import flag, path, shown, string, strings, whole
 
 __all__ = ["check_options"]
-
-
-def _path(name: str, value: Any) -> None:
-    if not isinstance(value, (str, os.PathLike)):
-        raise TypeError(f"`{name}` must be a path (str or os.PathLike), got {shown(value)}")
 
 
 def _ids(name: str, value: Any) -> None:
@@ -34,7 +28,7 @@ _CHECKS: dict[str, Callable[[str, Any], object]] = {
     "special_tokens": _ids,
     "strip_accents": flag,
     "tokenize_chinese_chars": flag,
-    "vocabulary": _path,
+    "vocabulary": path,
     "vocabulary_threshold": whole,
     **{f"{token}_token": string for token in ("unk", "sep", "pad", "cls", "mask")},
 }

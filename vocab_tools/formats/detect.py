@@ -74,7 +74,8 @@ def detect(source: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Sourc
     UnsupportedFeatureError
         A format that this version does not read; the message says which it reads.
     """
-    is_many = isinstance(source, Iterable) and not isinstance(source, str | PathLike | bytes | bytearray)
+    is_one = isinstance(source, str | PathLike | bytes | bytearray) or getattr(source, "ndim", 1) == 0
+    is_many = isinstance(source, Iterable) and not is_one
     given: tuple[object, ...] = tuple(source) if is_many else (source,)  # type: ignore[arg-type]
     for part in given:
         if not isinstance(part, str | PathLike):
