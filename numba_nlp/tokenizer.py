@@ -198,10 +198,10 @@ class Tokenizer:
         """
         stages = None
         try:
-            is_usual = errors == "strict" and unit == "char" and dropout == 0.0 and seed == 0
+            is_unusual = not (errors == "strict" and unit == "char" and dropout == 0.0 and seed == 0)
         except (TypeError, ValueError):  # arrays, whose comparisons have no truth
-            is_usual = False
-        if not is_usual:
+            is_unusual = True
+        if is_unusual:
             _check_options(errors, unit)
             if checked_dropout(dropout, seed) is not None:
                 return self._encode_with_dropout(text, add_special_tokens, spans, unit, special, errors, dropout, seed)

@@ -269,7 +269,7 @@ def describe_pairs(
     for key, frequency in items:
         parts = key.split(" ") if isinstance(key, str) else list(key) if isinstance(key, tuple) else []
         if len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
-            raise SourceFormatError(f"a pair is 'l o' or ('l', 'o'), got {key!r}")
+            raise SourceFormatError(f"a pair is 'l o' or ('l', 'o'), got {shown(key)} in `pairs`")
         pair = (parts[0], parts[1])
         weight = _frequency(frequency)
         if weight is None:
