@@ -1,13 +1,14 @@
 """The algorithms of the two articles by name: a vocabulary and a text in, ids and slices out.
 
 "Byte Pair Encoding and Data Structures" (Becquin 2021) has four ways to merge, "A Rust SentencePiece implementation"
-(Becquin 2020) two ways to find the best Unigram segmentation. They follow the articles, preparation of the text included;
-:class:`numba_nlp.Tokenizer` is what gives the ids of sentencepiece, and is faster. ``docs/articles.md`` has times.
+(Becquin 2020) two ways to find the best Unigram segmentation. They follow the articles, preparation of the text
+included; :class:`numba_nlp.Tokenizer` is what gives the ids of sentencepiece, and is faster. ``docs/articles.md`` has times.
 """
 
 from __future__ import annotations
 
 import importlib
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,10 +92,11 @@ def article_tokens(vocabulary: Tokenizer | Vocabulary, text: str, algorithm: str
     if metadata["algorithm"] != wanted or "piece_ids" in made.arrays:
         kind = "bpe" if algorithm in _MERGING else "unigram"
         raise ValueError(
-            f"{algorithm!r} is for vocabularies of a SentencePiece .model of type {kind}, and {metadata['name']!r} is none"
+            f"{algorithm!r} is for vocabularies of a SentencePiece .model of type {kind}, and {metadata['name']!r} is "
+            "none"
         )
     content, offsets = made["piece_bytes"].tobytes(), made["piece_offsets"].tolist()
-    pieces = [content[start:stop] for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+    pieces = [content[start:stop] for start, stop in pairwise(offsets)]
     rows = TextRows.from_strings((text,))
     data = rows.data[rows.starts[0] : rows.ends[0]].copy()
     if algorithm in _MERGING:
