@@ -2,7 +2,7 @@
 
 "Byte Pair Encoding and Data Structures" (Becquin 2021) has four ways to merge, "A Rust SentencePiece implementation"
 (Becquin 2020) two ways to find the best Unigram segmentation. They follow the articles, preparation of the text
-included; :class:`numba_nlp.Tokenizer` is what gives the ids of sentencepiece, and is faster. ``docs/articles.md`` has times.
+included; :class:`numba_nlp.Tokenizer` gives the ids of sentencepiece, and is faster. ``docs/articles.md`` has times.
 """
 
 from __future__ import annotations
