@@ -91,7 +91,8 @@ def segment_texts(
     metadata = tokenizer.vocabulary.metadata
     if metadata["source_format"] != "subword-nmt":
         raise TypeError(f"{tokenizer!r} is not of codes of subword-nmt, whose text this is")
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable) or getattr(texts, "ndim", 1) == 0:
+    given: Any = texts
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or getattr(texts, "ndim", 1) == 0:
         raise TypeError(f"`texts` must hold str, got {shown(texts)}; segment_text takes one text")
     flag("keep_ends", keep_ends)
     glossaries = strings("glossaries", glossaries)

@@ -384,8 +384,10 @@ def _check_lengths(first: int, second: int) -> None:
 def _id_dtype(dtype: Any) -> type[np.int32] | type[np.int64]:
     """The one of the two types that is meant."""
     found = None
-    with suppress(TypeError, ValueError):
-        found = np.dtype(dtype)
+    # NumPy warns of the names that begin with "a", which are bytes
+    if isinstance(dtype, (type, np.dtype)) or (isinstance(dtype, str) and not dtype.startswith("a")):
+        with suppress(TypeError, ValueError):
+            found = np.dtype(dtype)
     for kind in (np.int32, np.int64):
         if found == np.dtype(kind):
             return kind

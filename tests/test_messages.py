@@ -124,7 +124,6 @@ TAKEN = {
     ".sep_token": [None],
     ".do_lower_case": [None],
     ".end_of_word": [""],
-    "encode_padded.pad_token": [None],
 }
 
 

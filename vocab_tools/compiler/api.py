@@ -316,7 +316,8 @@ def open_source(
     **options: Any,
 ) -> OpenedSource:
     """Read a source and say which files it has; arguments and errors as :func:`describe_source`."""
-    if special is not None and not (isinstance(special, str) and special in _POLICIES):
+    policy: Any = special
+    if policy is not None and not (isinstance(policy, str) and policy in _POLICIES):
         raise SourceFormatError(f"special must be one of {', '.join(map(repr, _POLICIES))}, got {shown(special)}")
     check_options({"name": name})
     if isinstance(source, str) and not source:
