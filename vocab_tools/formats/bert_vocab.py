@@ -177,9 +177,7 @@ def read(
     }  # fmt: skip
     for option, content in contents.items():
         if not content:
-            raise SourceFormatError(
-                f"{path}: {option}='' is a special token that is empty, which would match everywhere"
-            )
+            raise SourceFormatError(f"{path}: a special token is empty ({option}=''), which would match everywhere")
         if content in added:
             continue
         place = ids.get(content)
