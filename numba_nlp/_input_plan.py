@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from numba_nlp._arguments import choice, shown, whole
 from numba_nlp._input_settings import InputSettings, Template
 from numba_nlp.kernels.segment.truncate import LONGEST_FIRST, ONLY_FIRST, ONLY_SECOND
 
@@ -77,7 +77,7 @@ def check_adding(add_special_tokens: Any) -> None:
     if not isinstance(add_special_tokens, (bool, np.bool_)):
         raise TypeError(
             "`add_special_tokens` must be True (put the text into the vocabulary's template) or False, got "
-            f"{add_special_tokens!r}"
+            f"{shown(add_special_tokens)}"
         )
 
 
@@ -110,6 +110,7 @@ def plan_truncation(
     side: str | None,
     is_padded: bool,
     wants_windows: bool,
+    name: str = "max_length",
 ) -> Truncation:
     """What ``truncation``, ``max_length``, ``stride`` and ``truncation_side`` mean.
 
@@ -124,6 +125,8 @@ def plan_truncation(
         Whether padding was asked for.
     wants_windows : bool
         Whether the rest of a text goes into further inputs.
+    name : str
+        What the caller calls ``max_length``.
 
     Raises
     ------
@@ -131,8 +134,10 @@ def plan_truncation(
         A value that the option cannot have, or a length that leaves no room.
     """
     if max_length is not None:
-        max_length = _whole("max_length", max_length, 0)
-    stride = _whole("stride", stride, 0)
+        max_length = whole(name, max_length, 0, NO_LIMIT - 1)
+    stride = whole("stride", stride, 0, NO_LIMIT - 1)
+    if truncation is not None:
+        truncation = choice("truncation", truncation, (True, False, *_STRATEGIES, "do_not_truncate"))
     from_end = _side("truncation_side", side, settings.truncation_side) == "left"
     if truncation is None:
         truncation = "longest_first" if max_length is not None and not is_padded else False
@@ -140,9 +145,6 @@ def plan_truncation(
     not_cut = Truncation(LONGEST_FIRST, NO_LIMIT, 0, from_end, None)
     if strategy is False or strategy == "do_not_truncate":
         return not_cut
-    if strategy not in _STRATEGIES:
-        known = ", ".join(map(repr, _STRATEGIES))
-        raise ValueError(f"`truncation` must be True, False, 'do_not_truncate', {known}, got {truncation!r}")
     if strategy == "only_second" and not template.has_second:
         raise ValueError("`truncation` is 'only_second', but there are no second texts; pass `text_pair`")
     if max_length is None:
@@ -152,7 +154,7 @@ def plan_truncation(
     room = max_length - template.n_added
     if room < 0:
         raise ValueError(
-            f"`max_length` must be at least the number of special tokens, {template.n_added}, got {max_length}; raise "
+            f"`{name}` must be at least the number of special tokens, {template.n_added}, got {max_length}; raise "
             "it or pass add_special_tokens=False"
         )
     if stride and stride >= room:
@@ -194,11 +196,10 @@ def plan_padding(
         A value that the option cannot have, or there is no padding token.
     """
     left = _side("padding_side", side, settings.padding_side) == "left"
-    multiple = 1 if multiple_of is None else _whole("pad_to_multiple_of", multiple_of, 1)
+    multiple = 1 if multiple_of is None else whole("pad_to_multiple_of", multiple_of, 1, NO_LIMIT - 1)
+    padding = choice("padding", padding, (True, False, "longest", "max_length", "do_not_pad"))
     if padding is False or padding == "do_not_pad":
         return None
-    if padding is not True and padding not in ("longest", "max_length"):
-        raise ValueError(f"`padding` must be True, False, 'longest', 'max_length' or 'do_not_pad', got {padding!r}")
     if pad_id is None:
         pad_id = settings.pad_id
     if pad_id is None:
@@ -228,18 +229,4 @@ def plan_padding(
 
 
 def _side(name: str, given: str | None, default: str) -> str:
-    if given is None:
-        return default
-    if given not in _SIDES:
-        raise ValueError(f"`{name}` must be 'right' or 'left', got {given!r}")
-    return given
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"`{name}` must be a whole number, got {type(value).__name__}") from None
-    if isinstance(value, bool) or not least <= number < NO_LIMIT:
-        raise ValueError(f"`{name}` must be a whole number from {least} on, got {value!r}")
-    return number
+    return default if given is None else str(choice(name, given, _SIDES))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._arguments import shown
 from numba_nlp._encoders.rows import Segments
 from numba_nlp._fastcall import Watched
 from numba_nlp._special_options import OPTIONS, Matches, in_template, rows_with_options
@@ -133,8 +134,10 @@ class SpecialTokens:
             raise ValueError(
                 f"`special` must be 'raise', 'match', 'plain' or a collection of special tokens, got {special!r}"
             )
-        if not isinstance(special, Collection):
-            raise ValueError(f"`special` must be a policy or a collection of special tokens, got {special!r}")
+        if not isinstance(special, Collection) or (isinstance(special, np.ndarray) and not special.ndim):
+            raise ValueError(f"`special` must be a policy or a collection of special tokens, got {shown(special)}")
+        if not all(isinstance(token, str) for token in special):
+            raise ValueError(f"`special` must hold special tokens as str, got {shown(special)}")
         allowed = frozenset(special)
         unknown = sorted(map(repr, allowed - self.ids.keys()))
         if unknown:

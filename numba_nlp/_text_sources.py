@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._arguments import choice
 from numba_nlp._extras import extra
 from numba_nlp.errors import InvalidTextError, MissingRowError
 from numba_nlp.kernels.tables import utf8
@@ -32,10 +33,8 @@ def check_choices(errors: str, nulls: str) -> None:
     ------
     ValueError
     """
-    if errors not in ("strict", "replace"):
-        raise ValueError(f"`errors` must be 'strict' or 'replace', got {errors!r}")
-    if nulls not in ("error", "empty", "null"):
-        raise ValueError(f"`nulls` must be 'error', 'empty' or 'null', got {nulls!r}")
+    choice("errors", errors, ("strict", "replace"))
+    choice("nulls", nulls, ("error", "empty", "null"))
 
 
 def dispatch(source: Any, errors: Errors, nulls: Nulls) -> Parts:
@@ -92,6 +91,8 @@ def gather_strings(strings: Iterable[Any], errors: Errors, nulls: Nulls) -> Part
         items = tuple(strings.tolist())
     elif isinstance(strings, (str, bytes)):
         raise TypeError(f"`strings` is one {type(strings).__name__}; pass [text], or use from_any for a single text")
+    elif not isinstance(strings, Iterable):
+        raise TypeError(f"`strings` must hold str and bytes, got {_type_name(strings)}")
     else:
         # A copy: another thread may change the caller's list meanwhile.
         items = tuple(strings)

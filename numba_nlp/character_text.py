@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._arguments import flag, number, shown, strings, whole
 from numba_nlp._encoders.character_bpe import CharacterBpeEncoder
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment.character_bpe_memory import new_scratch
@@ -40,6 +41,8 @@ def segment_text(
     >>> segment_text(tokenizer, "the theatre")  # doctest: +SKIP
     'the the@@ at@@ re'
     """
+    if not isinstance(text, str):
+        raise TypeError(f"`text` must be a str, got {shown(text)}; segment_texts takes many texts")
     return segment_texts(tokenizer, (text,), glossaries=glossaries, dropout=dropout, seed=seed)[0]
 
 
@@ -80,7 +83,7 @@ def segment_texts(
     TypeError
         The tokenizer is of another kind, or a text is no ``str``.
     ValueError
-        ``dropout`` is no probability, ``seed`` is negative.
+        ``dropout`` is no probability, ``seed`` is negative, or a glossary is no regular expression.
     InvalidTextError
         A text is not valid Unicode.
     """
@@ -88,6 +91,11 @@ def segment_texts(
     metadata = tokenizer.vocabulary.metadata
     if metadata["source_format"] != "subword-nmt":
         raise TypeError(f"{tokenizer!r} is not of codes of subword-nmt, whose text this is")
+    given: Any = texts
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or getattr(texts, "ndim", 1) == 0:
+        raise TypeError(f"`texts` must hold str, got {shown(texts)}; segment_text takes one text")
+    flag("keep_ends", keep_ends)
+    glossaries = strings("glossaries", glossaries)
     rows = list(texts)
     for row, text in enumerate(rows):
         if not isinstance(text, str):
@@ -95,15 +103,22 @@ def segment_texts(
     state = _state(dropout, seed)
     found = _segmented(encoder, rows, metadata["separator"], dropout, state)
     if glossaries:
-        parts = [re.compile(f"({glossary})") for glossary in glossaries]
-        whole = re.compile(f"^({'|'.join(glossaries)})$")
+        parts = [_compiled(glossary) for glossary in glossaries]
+        only = re.compile(f"^({'|'.join(glossaries)})$")
         for row, text in enumerate(rows):
             if any(part.search(text) for part in parts):
                 state[1] = row
-                found[row] = _around_glossaries(encoder, text, parts, whole, metadata["separator"], dropout, state)
+                found[row] = _around_glossaries(encoder, text, parts, only, metadata["separator"], dropout, state)
     if keep_ends:
         return [_with_ends(text, done) for text, done in zip(rows, found, strict=True)]
     return found
+
+
+def _compiled(glossary: str) -> re.Pattern[str]:
+    try:
+        return re.compile(f"({glossary})")
+    except re.error as error:
+        raise ValueError(f"`glossaries` holds {shown(glossary)}, which is no regular expression: {error}") from error
 
 
 def _with_ends(text: str, done: str) -> str:
@@ -215,6 +230,7 @@ def encode_with_dropout(
         As of :meth:`numba_nlp.Tokenizer.encode_batch`.
     """
     _encoder_of(tokenizer)
+    number("probability", probability, 0, 1)
     return tokenizer.encode_batch(
         texts, add_special_tokens=add_special_tokens, special=special, dropout=probability, seed=seed
     )
@@ -227,8 +243,5 @@ def _encoder_of(tokenizer: Any) -> CharacterBpeEncoder:
 
 
 def _state(probability: Any, seed: Any) -> NDArray[np.uint64]:
-    if isinstance(probability, bool) or not 0 <= probability <= 1:
-        raise ValueError(f"the probability of dropout must lie between 0 and 1, got {probability!r}")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 1 << 64:
-        raise ValueError(f"`seed` must be a whole number from 0 to 2**64 - 1, got {seed!r}")
-    return np.array([seed, 0, 0], np.uint64)
+    number("dropout", probability, 0, 1)
+    return np.array([whole("seed", seed, 0, (1 << 64) - 1), 0, 0], np.uint64)

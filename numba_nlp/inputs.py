@@ -7,11 +7,13 @@ fixed width and nothing else, for array pipelines.
 from __future__ import annotations
 
 from collections.abc import Callable, Sized
+from contextlib import suppress
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from numba_nlp._arguments import choice, flag, shown, string, whole
 from numba_nlp._extras import extra
 from numba_nlp._input_layout import NO_OFFSETS, NO_TEXTS, NO_VALUES, Layout, Texts, cut_texts, read_only, width_of
 from numba_nlp._input_plan import choose_template, plan_padding, plan_truncation
@@ -187,12 +189,26 @@ def model_inputs(
     XLM-R), with BPE a text is one word (Llama), and a user-defined piece is a word of its own in both. Words of codes
     of subword-nmt and of CTRL are what white space parts.
     """
-    if return_tensors not in (None, "np", "pt"):
-        raise ValueError(f"`return_tensors` must be None, 'np' or 'pt', got {return_tensors!r}")
-    if nulls not in ("error", "empty"):
-        raise ValueError(f"`nulls` must be 'error' or 'empty' for model inputs, got {nulls!r}")
+    return_tensors = choice("return_tensors", return_tensors, (None, "np", "pt"))
+    choice("nulls", nulls, ("error", "empty"))
+    for name, value in (
+        ("return_special_tokens_mask", return_special_tokens_mask),
+        ("return_overflowing_tokens", return_overflowing_tokens),
+        ("return_offsets_mapping", return_offsets_mapping),
+        ("return_length", return_length),
+        ("return_word_ids", return_word_ids),
+        ("return_sequence_ids", return_sequence_ids),
+    ):
+        flag(name, value)
+    for name, asked in (
+        ("return_attention_mask", return_attention_mask),
+        ("return_token_type_ids", return_token_type_ids),
+    ):
+        if asked is not None:
+            flag(name, asked)
     if return_tensors == "pt":
         extra("torch")  # before any work is done
+    _check_tokenizer(tokenizer)
     is_single = isinstance(text, (str, bytes))
     _check_pairing(text, text_pair, is_single)
     settings = tokenizer.input_settings
@@ -316,15 +332,17 @@ def encode_padded(
     >>> ids.tolist()  # doctest: +SKIP
     [[2514, 307, 50256, 50256], [273, 50256, 50256, 50256]]
     """
-    if np.dtype(dtype) not in (np.int32, np.int64):
-        raise ValueError(f"`dtype` must be int32 or int64, got {dtype!r}")
+    kind = _id_dtype(dtype)
+    _check_tokenizer(tokenizer)
+    choice("nulls", nulls, ("error", "empty"))
+    length = whole("length", length, 0)
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"`texts` is one {type(texts).__name__}; pass a list or an array of texts")
     settings = tokenizer.input_settings
     template = choose_template(settings, False, add_special_tokens)
     truncated = plan_truncation(
         settings, template, truncation=True, max_length=length, stride=0, side=truncation_side, is_padded=True,
-        wants_windows=False,
+        wants_windows=False, name="length",
     )  # fmt: skip
     padded = plan_padding(
         settings, truncated, padding="max_length", max_length=length, multiple_of=None, side=padding_side,
@@ -338,7 +356,7 @@ def encode_padded(
     first, second = _encode(tokenizer, texts, None, False, False, options)
     windows = cut_texts(first, second, template, truncated, False)
     n = windows.rows.size
-    layout = Layout(template, windows, np.arange(n + 1) * length, padded.left, dtype)
+    layout = Layout(template, windows, np.arange(n + 1) * length, padded.left, kind)
     ids = layout.values(template.parts, first.values, second.values, padded.pad_id)
     mask = layout.marks(template.entries(1, 1, 1), 0)
     full_shape = (*((n,) if shape is None else shape), length)
@@ -353,13 +371,32 @@ def _check_pairing(text: Any, text_pair: Any, is_single: bool) -> None:
         return
     if isinstance(text_pair, (str, bytes)) != is_single:
         raise TypeError("`text` and `text_pair` must both be one text, or both hold many")
-    if not is_single and isinstance(text, Sized) and isinstance(text_pair, Sized):
+    # arrays of no dimension have no length; they are refused later, with their dimensions
+    if not is_single and all(isinstance(rows, Sized) and getattr(rows, "ndim", 1) for rows in (text, text_pair)):
         _check_lengths(len(text), len(text_pair))
 
 
 def _check_lengths(first: int, second: int) -> None:
     if first != second:
         raise ValueError(f"`text` has {first} rows and `text_pair` {second}; they must be as many")
+
+
+def _id_dtype(dtype: Any) -> type[np.int32] | type[np.int64]:
+    """The one of the two types that is meant."""
+    found = None
+    # NumPy warns of the names that begin with "a", which are bytes
+    if isinstance(dtype, (type, np.dtype)) or (isinstance(dtype, str) and not dtype.startswith("a")):
+        with suppress(TypeError, ValueError):
+            found = np.dtype(dtype)
+    for kind in (np.int32, np.int64):
+        if found == np.dtype(kind):
+            return kind
+    raise ValueError(f"`dtype` must be int32 or int64, got {shown(dtype)}")
+
+
+def _check_tokenizer(tokenizer: Any) -> None:
+    if not isinstance(getattr(tokenizer, "input_settings", None), InputSettings):
+        raise TypeError(f"`tokenizer` must be a Tokenizer, got {shown(tokenizer)}; load_tokenizer makes one")
 
 
 def _pad_id(tokenizer: _Tokenizer, pad_token: str | None, pad_id: int | None) -> int | None:
@@ -371,7 +408,7 @@ def _pad_id(tokenizer: _Tokenizer, pad_token: str | None, pad_id: int | None) ->
         return None if pad_id is None else int(pad_id)
     if pad_id is not None:
         raise ValueError("give `pad_token` or `pad_id`, not both")
-    return tokenizer.token_to_id(pad_token)
+    return tokenizer.token_to_id(string("pad_token", pad_token))
 
 
 def _encode(

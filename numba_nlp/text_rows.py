@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._arguments import path as checked_path
 from numba_nlp._extras import extra
 from numba_nlp._text_sources import (
     Errors,
@@ -235,7 +235,7 @@ class TextRows:
             The file cannot be opened.
         """
         check_choices(errors, "error")
-        location = Path(path)
+        location = checked_path("path", path)
         data = np.zeros(0, np.uint8)
         # An empty file cannot be mapped.
         if location.stat().st_size:

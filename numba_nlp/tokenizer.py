@@ -9,11 +9,12 @@ from typing import Any, Literal, TypeVar, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numba_nlp._arguments import choice, flag, whole
 from numba_nlp._decoders import new_decoder
 from numba_nlp._decoders.decoder import Decoder
 from numba_nlp._decoders.ids import check_errors, checked_ids
 from numba_nlp._encoders import new_encoder
-from numba_nlp._encoders.cached import CachedEncoder, SingleCall
+from numba_nlp._encoders.cached import CachedEncoder, Row, SingleCall
 from numba_nlp._encoders.dropout import checked_dropout
 from numba_nlp._encoders.rows import Segments, resolve_threads
 from numba_nlp._input_plan import check_adding
@@ -25,6 +26,7 @@ from numba_nlp.inputs import encode_padded, model_inputs
 from numba_nlp.kernels.tables.word_cache import WordCache
 from numba_nlp.ragged import Ragged
 from numba_nlp.text_rows import TextRows
+from numba_nlp.unigram_sampling import MAX_NBEST, checked_draw, common_prefix_search
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["Tokenizer"]
@@ -35,6 +37,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 Spanned = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
 
 _CONTROL, _ABSENT = 2, 255
+#: Algorithms whose vocabularies have a double array of whole pieces, which text is compared with.
+_WITH_TRIES = ("unigram", "sentencepiece_word", "sentencepiece_char", "sentencepiece_bpe", "staged_unigram")
 #: Rows that :meth:`Tokenizer.encode_batch` encodes between two steps of a progress bar.
 _PROGRESS_ROWS = 1 << 14
 
@@ -193,11 +197,15 @@ class Tokenizer:
             An option has a value that it cannot have.
         """
         stages = None
-        if dropout != 0.0 or seed != 0:
-            return self._encode_with_dropout(text, add_special_tokens, spans, unit, special, errors, dropout, seed)
-        if errors != "strict" or unit != "char":
+        try:
+            is_unusual = not (errors == "strict" and unit == "char" and dropout == 0.0 and seed == 0)
+        except (TypeError, ValueError):  # arrays, whose comparisons have no truth
+            is_unusual = True
+        if is_unusual:
             _check_options(errors, unit)
-        if not spans and not add_special_tokens and (special is None or self._watches(special)):
+            if checked_dropout(dropout, seed) is not None:
+                return self._encode_with_dropout(text, add_special_tokens, spans, unit, special, errors, dropout, seed)
+        if spans is False and add_special_tokens is False and (special is None or self._watches(special)):
             single = self._single
             if single is None:
                 single = self._prepare_single()
@@ -208,6 +216,7 @@ class Tokenizer:
             stages = single[2] if special is None or special == self._policy else None
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}; encode_batch takes many texts")
+        spans = flag("spans", spans)
         rows = TextRows.from_strings((text,), errors=errors)
         segments = self._segments(rows, add_special_tokens, special)
         result = self._encoder.encode(rows.data, rows.starts, rows.ends, segments, unit if spans else None, 1)
@@ -306,6 +315,7 @@ class Tokenizer:
         """
         threads = resolve_threads(num_threads)
         dropping = checked_dropout(dropout, seed)
+        spans, progress = flag("spans", spans), flag("progress", progress)
         if dropping is not None and spans:
             raise UnsupportedFeatureError("spans are not given with dropout; leave one of the two out")
         if isinstance(texts, (str, bytes)):
@@ -402,6 +412,10 @@ class Tokenizer:
         UnsupportedFeatureError
             There are none (:func:`numba_nlp.inputs.model_inputs` says where).
         """
+        given: tuple[Any, Any] = rows, encoded
+        if not isinstance(given[0], TextRows) or not isinstance(given[1], Ragged):
+            kinds = " and ".join(type(one).__name__ for one in given)
+            raise TypeError(f"`rows` must be TextRows and `encoded` the Ragged that encode_batch made, got {kinds}")
         segments = self._segments(rows, False, special)
         ids, offsets = encoded.values.view(), encoded.offsets.view()
         ids.flags.writeable = offsets.flags.writeable = False
@@ -415,7 +429,9 @@ class Tokenizer:
 
     # --- other segmentations (Unigram) -------------------------------------------------------------------------
 
-    def nbest(self, text: str | bytes, n: int) -> list[tuple[NDArray[np.int32], float]]:
+    def nbest(
+        self, text: str | bytes, n: int, *, errors: Literal["strict", "replace"] = "strict"
+    ) -> list[tuple[NDArray[np.int32], float]]:
         """The best ways to cut a text into pieces, best first: sentencepiece's ``nbest_encode``, with scores.
 
         Parameters
@@ -423,6 +439,8 @@ class Tokenizer:
         text : str or bytes
         n : int
             1 to 512. For 1 the result is that of :meth:`encode`, with the score 0, as sentencepiece has it.
+        errors : {"strict", "replace"}
+            As in :meth:`encode`.
 
         Returns
         -------
@@ -432,10 +450,18 @@ class Tokenizer:
         Raises
         ------
         UnsupportedFeatureError
-            The tokenizer is not of algorithm ``unigram``.
-        InvalidTextError, TypeError, ValueError
+            The vocabulary is no Unigram model.
+        InvalidTextError, SpecialTokenError, TypeError, ValueError
+
+        Notes
+        -----
+        Of a ``tokenizer.json`` or a checkpoint folder each piece that its pre-tokenizer leaves is cut by itself, and
+        special tokens in the text are their ids, as :meth:`encode` has it. Scores are added up in single precision.
+        Where no entry of the vocabulary reaches over two such pieces (T5, XLNet, ALBERT, XLM-R), this is the list that
+        sentencepiece gives for the ``.model``.
         """
-        return self._encoder.nbest(_text_bytes(text), n)
+        n = whole("n", n, 1, MAX_NBEST)
+        return self._encoder.nbest(self._one_row(text, errors), n)
 
     def sample(
         self,
@@ -446,8 +472,11 @@ class Tokenizer:
         seed: int = 0,
         stream: int = 0,
         n_samples: int = 1,
+        errors: Literal["strict", "replace"] = "strict",
     ) -> list[tuple[NDArray[np.int32], float]]:
         """Random ways to cut a text into pieces (subword regularisation), each as likely as its score says.
+
+        For BPE, which has no scores, pass ``dropout=`` to :meth:`encode`.
 
         Parameters
         ----------
@@ -460,6 +489,8 @@ class Tokenizer:
         seed, stream : int
             The result depends on these and the arguments only; give the rows of a batch their number as ``stream``.
         n_samples : int
+        errors : {"strict", "replace"}
+            As in :meth:`encode`.
 
         Returns
         -------
@@ -471,15 +502,18 @@ class Tokenizer:
         UnsupportedFeatureError, InvalidTextError, TypeError, ValueError
             As :meth:`nbest`.
         """
-        return self._encoder.sample(_text_bytes(text), n_samples, alpha, nbest_size, seed, stream)
+        draw = checked_draw(alpha, nbest_size, n_samples, seed, stream)
+        return self._encoder.sample(self._one_row(text, errors), draw)
 
-    def score(self, text: str | bytes, ids: ArrayLike) -> float:
+    def score(self, text: str | bytes, ids: ArrayLike, *, errors: Literal["strict", "replace"] = "strict") -> float:
         """Score of one way to cut a text into pieces, as :meth:`nbest` has it: the logarithm of a probability.
 
         Parameters
         ----------
         text : str or bytes
         ids : array_like of int
+        errors : {"strict", "replace"}
+            As in :meth:`encode`.
 
         Raises
         ------
@@ -488,7 +522,44 @@ class Tokenizer:
         UnsupportedFeatureError, InvalidTextError, TypeError
             As :meth:`nbest`.
         """
-        return self._encoder.score(_text_bytes(text), checked_ids(self._vocabulary, ids, None))
+        given = checked_ids(self._vocabulary, ids, None)
+        return self._encoder.score(self._one_row(text, errors), given)
+
+    def _one_row(self, text: Any, errors: Any) -> Row:
+        """What encoders take for one text."""
+        if not isinstance(text, (str, bytes)):
+            raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}")
+        rows = TextRows.from_strings((text,), errors=errors)
+        return rows.data, rows.starts, rows.ends, self._segments(rows, False, None)
+
+    def common_prefix_search(self, text: str | bytes) -> list[tuple[int, str]]:
+        """Every piece of the model that a text begins with, shortest first: ids and tokens.
+
+        Parameters
+        ----------
+        text : str or bytes
+            As the pieces are written: normalised, with U+2581 for a space.
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            The model is no SentencePiece model and no Unigram model, and keeps no trie of whole pieces.
+        TypeError, ValueError
+
+        Examples
+        --------
+        >>> tok.common_prefix_search("▁internationally")  # doctest: +SKIP
+        [(17, '▁'), (25, '▁in'), (4837, '▁inter'), (296, '▁international')]
+        """
+        arrays = self._vocabulary.arrays
+        if self._vocabulary.metadata["algorithm"] not in _WITH_TRIES:
+            raise UnsupportedFeatureError(
+                "pieces are looked up by prefixes in SentencePiece and Unigram models, and this is "
+                f"{self._encoder.kind}"
+            )
+        _, found = common_prefix_search(arrays["trie_units"], text)
+        ids = arrays["piece_ids"][found] if "piece_ids" in arrays else found
+        return [(number, self.id_to_token(number)) for number in ids.tolist()]
 
     # --- decoding ----------------------------------------------------------------------------------------------
 
@@ -526,7 +597,7 @@ class Tokenizer:
 
     def decode_bytes(self, ids: ArrayLike, *, skip_special_tokens: bool = False) -> bytes:
         """Bytes of ids, whether or not they are UTF-8; arguments and errors as in :meth:`decode`."""
-        return self._decoder.decode_bytes(ids, skip_special_tokens)
+        return self._decoder.decode_bytes(ids, flag("skip_special_tokens", skip_special_tokens))
 
     def decode_batch(
         self,
@@ -555,7 +626,7 @@ class Tokenizer:
         UnicodeDecodeError
             As :meth:`decode`.
         """
-        return self._decoder.decode_batch(ids, skip_special_tokens, errors)
+        return self._decoder.decode_batch(ids, flag("skip_special_tokens", skip_special_tokens), errors)
 
     # --- the vocabulary ----------------------------------------------------------------------------------------
 
@@ -616,6 +687,8 @@ class Tokenizer:
             special = self._special.ids.get(token)
             if special is not None:
                 return special
+            if not _is_text(token):
+                raise UnknownTokenError(f"the vocabulary has no token {token!r}, which is no text (lone surrogates)")
         elif not isinstance(token, bytes):
             raise TypeError(f"`token` must be str or bytes, got {type(token).__name__}")
         found = self._decoder.id_of(token)
@@ -672,7 +745,7 @@ class Tokenizer:
         ``docs/kernels.md`` has an example;
         :func:`numba_nlp.kernels.segment.cached_rows.encode_rows` is the contract.
         """
-        return self._encoder.kernel_memory(capacity)
+        return self._encoder.kernel_memory(whole("capacity", capacity, 1, self._encoder.capacity_limit))
 
     def describe(self) -> dict[str, Any]:
         """What runs: algorithm, reference, special tokens, Unicode version, what the family adds, call path."""
@@ -707,23 +780,18 @@ class Tokenizer:
         return "numba_nlp.Tokenizer", self._vocabulary.digest
 
 
-def _text_bytes(text: str | bytes) -> bytes:
-    """UTF-8 form of one text.
-
-    Raises
-    ------
-    InvalidTextError, TypeError
-    """
-    if not isinstance(text, (str, bytes)):
-        raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}")
-    rows = TextRows.from_strings((text,), errors="strict")
-    return rows.data[rows.starts[0] : rows.ends[0]].tobytes()
+def _is_text(token: str) -> bool:
+    """Whether a str can be written as UTF-8."""
+    try:
+        token.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_options(errors: str, unit: str) -> None:
-    check_choices(errors, "error")
-    if unit not in ("char", "byte"):
-        raise ValueError(f"`unit` must be 'char' or 'byte', got {unit!r}")
+    choice("errors", errors, ("strict", "replace"))
+    choice("unit", unit, ("char", "byte"))
 
 
 def _leave_to_plain(address: int, text: Any) -> None:

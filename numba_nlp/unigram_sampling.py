@@ -6,11 +6,13 @@ Texts here are normalised UTF-8 in arrays of bytes, and tables those of
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._arguments import number, shown, whole
 from numba_nlp.errors import UnknownTokenError
 from numba_nlp.kernels.segment.unigram import segment, write_path
 from numba_nlp.kernels.segment.unigram_lattice import (
@@ -58,7 +60,7 @@ class Segmentation(NamedTuple):
 
 
 def common_prefix_search(
-    units: NDArray[np.uint32], text: bytes | NDArray[np.uint8]
+    units: NDArray[np.uint32], text: str | bytes | NDArray[np.uint8]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Every key of a double array that a text begins with, shortest first.
 
@@ -66,7 +68,8 @@ def common_prefix_search(
     ----------
     units : uint32[n]
         For example ``trie_units`` of a vocabulary.
-    text : bytes or uint8[m]
+    text : str, bytes or uint8[m]
+        As the keys are written: of a vocabulary, with U+2581 for a space.
 
     Returns
     -------
@@ -74,7 +77,16 @@ def common_prefix_search(
         In bytes.
     values : int32[k]
         Of a vocabulary: ids.
+
+    Raises
+    ------
+    TypeError
+    ValueError
+        A text that is not valid Unicode.
     """
+    given: Any = units
+    if not isinstance(given, np.ndarray) or units.dtype != np.uint32 or units.ndim != 1 or not units.size:
+        raise TypeError(f"`units` must be a double array, uint32[n], got {shown(units)}")
     data = _as_bytes(text)
     lengths, values = np.empty(data.size, np.int64), np.empty(data.size, np.int32)
     n = int(double_array.common_prefix_search(units, data, 0, data.size, lengths, values))
@@ -130,8 +142,7 @@ def nbest(
     ValueError
         ``size`` out of range.
     """
-    if not 1 <= size <= MAX_NBEST:
-        raise ValueError(f"`size` must lie in [1, {MAX_NBEST}], got {size}")
+    size = whole("size", size, 1, MAX_NBEST)
     data = _as_bytes(text)
     if data.size == 0:
         return [Segmentation(np.empty(0, np.int32), np.empty(0, np.int64), 0.0)]
@@ -141,10 +152,7 @@ def nbest(
         n = int(segment(chosen, data, 0, data.size, new_scratch(chosen, data.size), ids, token_ends, 0))
         return [Segmentation(ids[:n].copy(), token_ends[:n].copy(), 0.0)]
     lattice = new_lattice(tables, data)
-    steps, offsets, scores = _nbest_steps(lattice, size)
-    return [
-        _segmentation(tables, data, steps[offsets[i] : offsets[i + 1]], float(scores[i])) for i in range(scores.size)
-    ]
+    return [_segmentation(tables, data, path, total) for path, total in best_paths(lattice, size)]
 
 
 def sample(
@@ -182,31 +190,70 @@ def sample(
     ValueError
         ``alpha`` negative or not finite, ``nbest_size`` too large, ``n_samples`` negative.
     """
-    if not (np.isfinite(alpha) and alpha >= 0):
-        raise ValueError(f"`alpha` must be a finite number of at least 0, got {alpha}")
-    if n_samples < 0:
-        raise ValueError(f"`n_samples` must be at least 0, got {n_samples}")
+    draw = checked_draw(alpha, nbest_size, n_samples, seed, stream)
     data = _as_bytes(text)
-    if data.size == 0 or nbest_size in (0, 1):
-        return nbest(tables, data, 1) * n_samples
-    key = np.uint64(seed & 0xFFFFFFFFFFFFFFFF), np.uint64(stream & 0xFFFFFFFFFFFFFFFF)
-    if nbest_size > 1:
-        listed = nbest(tables, data, nbest_size)
-        weights = alpha * np.array([one.score for one in listed])
-        shares = np.cumsum(np.exp(weights - weights.max()))
-        drawn = [float(random_fraction(*key, np.uint64(i))) * shares[-1] for i in range(n_samples)]
-        return [listed[min(int(np.searchsorted(shares, x, side="right")), len(listed) - 1)] for x in drawn]
-    lattice = new_lattice(tables, data)
+    if data.size == 0 or draw.nbest_size in (0, 1):
+        return nbest(tables, data, 1) * draw.n_samples
+    if draw.nbest_size > 1:
+        listed = nbest(tables, data, draw.nbest_size)
+        return [listed[i] for i in draw_among([one.score for one in listed], draw)]
+    found = []
+    for path in draw_paths(new_lattice(tables, data), draw):
+        one = _segmentation(tables, data, path, 0.0)
+        found.append(one._replace(score=score(tables, data, one.ids, one.token_ends)))
+    return found
+
+
+class Draw(NamedTuple):
+    """Checked arguments of :func:`sample`."""
+
+    alpha: float
+    nbest_size: int
+    n_samples: int
+    seed: int
+    stream: int
+
+    @property
+    def key(self) -> tuple[np.uint64, np.uint64]:
+        """Of the random numbers."""
+        return np.uint64(self.seed & 0xFFFFFFFFFFFFFFFF), np.uint64(self.stream & 0xFFFFFFFFFFFFFFFF)
+
+
+def checked_draw(alpha: Any, nbest_size: Any, n_samples: Any, seed: Any, stream: Any) -> Draw:
+    """Check the arguments of :func:`sample`.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    return Draw(
+        number("alpha", alpha, 0),
+        whole("nbest_size", nbest_size, most=MAX_NBEST),
+        whole("n_samples", n_samples, 0, 1 << 31),
+        whole("seed", seed),
+        whole("stream", stream),
+    )
+
+
+def draw_among(scores: Sequence[float], draw: Draw) -> list[int]:
+    """Places in a list, each as often as its score says."""
+    weights = draw.alpha * np.array(scores)
+    shares = np.cumsum(np.exp(weights - weights.max()))
+    drawn = [float(random_fraction(*draw.key, np.uint64(i))) * shares[-1] for i in range(draw.n_samples)]
+    return [min(int(np.searchsorted(shares, x, side="right")), len(scores) - 1) for x in drawn]
+
+
+def draw_paths(lattice: Lattice, draw: Draw) -> list[NDArray[np.int32]]:
+    """Steps of paths, each as often as its score says."""
     n_characters = lattice.firsts.size - 2
     sums = np.empty(n_characters + 1, np.float64)
-    sum_paths(lattice, float(alpha), sums)
+    sum_paths(lattice, draw.alpha, sums)
     path = np.empty(n_characters, np.int32)
     found = []
-    for i in range(n_samples):
+    for i in range(draw.n_samples):
         # each piece takes a number, and there are at most as many as characters
-        first = int(sample_path(lattice, float(alpha), sums, *key, np.uint64(i * n_characters), path))
-        one = _segmentation(tables, data, path[first:], 0.0)
-        found.append(one._replace(score=score(tables, data, one.ids, one.token_ends)))
+        first = int(sample_path(lattice, draw.alpha, sums, *draw.key, np.uint64(i * n_characters), path))
+        found.append(path[first:].copy())
     return found
 
 
@@ -245,7 +292,14 @@ def score(
     return float(total)
 
 
-def token_ends_of(tables: UnigramTables, text: bytes | NDArray[np.uint8], ids: NDArray[np.int32]) -> NDArray[np.int64]:
+def token_ends_of(
+    tables: UnigramTables,
+    text: bytes | NDArray[np.uint8],
+    ids: NDArray[np.int32],
+    *,
+    cuts: NDArray[np.int64] | None = None,
+    given: Mapping[int, int] | None = None,
+) -> NDArray[np.int64]:
     """Where the tokens of a segmentation end in a text.
 
     Parameters
@@ -254,6 +308,10 @@ def token_ends_of(tables: UnigramTables, text: bytes | NDArray[np.uint8], ids: N
     text : bytes or uint8[n]
     ids : int32[k]
         Unknown ones take as few characters as let the others follow.
+    cuts : int64[p], optional
+        Places that no token reaches over, the last of them the end of the text.
+    given : Mapping of int to int, optional
+        Places of single bytes that are no text, and the ids that stand there.
 
     Raises
     ------
@@ -262,32 +320,44 @@ def token_ends_of(tables: UnigramTables, text: bytes | NDArray[np.uint8], ids: N
     """
     data = _as_bytes(text)
     unknown = int(tables.numbers[UNKNOWN_ID])
-    is_byte = {int(number) for number in tables.byte_ids if number >= 0}
+    is_byte = {int(byte_id) for byte_id in tables.byte_ids if byte_id >= 0}
     boundaries = np.append(np.flatnonzero((data & 0xC0) != 0x80), data.size)
+    standing: Mapping[int, int] = {} if given is None else given
 
-    def ends_of(number: int, places: list[int]) -> dict[int, int]:
+    def most(place: int) -> int:
+        """Where a token from a place on ends at the latest."""
+        return data.size if cuts is None else int(cuts[np.searchsorted(cuts, place, side="right")])
+
+    def ends_of(token: int, places: list[int]) -> dict[int, int]:
         """Places that a token can end at, each with the last one that it can begin at."""
         found: dict[int, int] = {}
-        if number == unknown and not is_byte:
+        if token == unknown and not is_byte:
             for end in boundaries[boundaries > places[0]].tolist() if places else ():
-                found[end] = max(place for place in places if place < end)
-            return found
+                last = max(place for place in places if place < end)
+                if end <= most(last) and last not in standing:
+                    found[end] = last
         for place in places:
-            if number in is_byte:
-                if place < data.size and tables.byte_ids[data[place]] == number:
+            if place in standing:
+                if standing[place] == token:
                     found[place + 1] = place
                 continue
-            end = place + int(tables.piece_lengths[number])
-            if end <= data.size and double_array.find(tables.units, data, place, end) == number:
+            if not 0 <= token < tables.piece_lengths.size or (token == unknown and not is_byte):
+                continue
+            if token in is_byte:
+                if place < data.size and tables.byte_ids[data[place]] == token:
+                    found[place + 1] = place
+                continue
+            end = place + int(tables.piece_lengths[token])
+            if place < data.size and end <= most(place) and double_array.find(tables.units, data, place, end) == token:
                 found[end] = place
         return found
 
     steps: list[dict[int, int]] = []
     places = [0]
-    for number in ids.tolist():
-        if not 0 <= number < tables.piece_lengths.size:
-            raise UnknownTokenError(f"id {number} is not in the vocabulary")
-        steps.append(ends_of(number, places))
+    for place, token in enumerate(ids.tolist()):
+        if not 0 <= token < tables.piece_lengths.size and token not in standing.values():
+            raise UnknownTokenError(f"the id at place {place} is that of no piece of the model")
+        steps.append(ends_of(token, places))
         places = sorted(steps[-1])
     if data.size not in places:
         raise UnknownTokenError(
@@ -301,8 +371,8 @@ def token_ends_of(tables: UnigramTables, text: bytes | NDArray[np.uint8], ids: N
     return token_ends
 
 
-def _nbest_steps(lattice: Lattice, size: int) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float32]]:
-    """Paths of the n best; memory of the search grows until it suffices."""
+def best_paths(lattice: Lattice, size: int) -> list[tuple[NDArray[np.int32], float]]:
+    """Steps and scores of the n best paths; memory of the search grows until it suffices."""
     n_characters, n_nodes = lattice.firsts.size - 2, lattice.begins.size
     steps = np.empty(size * n_characters, np.int32)
     offsets, scores = np.empty(size + 1, np.int64), np.empty(size, np.float32)
@@ -322,7 +392,7 @@ def _nbest_steps(lattice: Lattice, size: int) -> tuple[NDArray[np.int32], NDArra
         )
         n = int(nbest_paths(lattice, size, search, steps, offsets, scores))
         if n != SEARCH_FULL:
-            return steps, offsets, scores[:n]
+            return [(steps[offsets[i] : offsets[i + 1]], float(scores[i])) for i in range(n)]
         capacity *= 8
 
 
@@ -334,5 +404,15 @@ def _segmentation(
     return Segmentation(ids[:n].copy(), token_ends[:n].copy(), total)
 
 
-def _as_bytes(text: bytes | NDArray[np.uint8]) -> NDArray[np.uint8]:
-    return np.frombuffer(text, np.uint8) if isinstance(text, bytes) else np.ascontiguousarray(text, np.uint8)
+def _as_bytes(text: str | bytes | NDArray[np.uint8]) -> NDArray[np.uint8]:
+    if isinstance(text, str):
+        try:
+            text = text.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"`text` is not valid Unicode: {error}") from None
+    if isinstance(text, bytes):
+        return np.frombuffer(text, np.uint8)
+    given: Any = text
+    if not isinstance(given, np.ndarray) or given.dtype != np.uint8 or text.ndim != 1:
+        raise TypeError(f"`text` must be str, bytes or uint8[n], got {shown(text)}")
+    return np.ascontiguousarray(text)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numba_nlp._arguments import path as checked_path
 from numba_nlp._atomic import atomic_writer
 from numba_nlp._schemas import SCHEMAS, schema_of
 from numba_nlp._schemas.fields import check_structure, fail
@@ -198,7 +199,7 @@ class Vocabulary:
         OSError
             The file cannot be opened.
         """
-        location = Path(path).absolute()
+        location = checked_path("path", path).absolute()
         file = str(path)
 
         def map_file(stream: Any, file_bytes: int) -> NDArray[np.uint8]:

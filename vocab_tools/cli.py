@@ -28,3 +28,7 @@ def main() -> None:
     from vocab_tools.commands import app
 
     app()
+
+
+if __name__ == "__main__":
+    main()

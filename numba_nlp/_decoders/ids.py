@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numba_nlp._arguments import choice
 from numba_nlp.errors import UnknownTokenError
 from numba_nlp.ragged import Ragged
 from numba_nlp.vocabulary import Vocabulary
@@ -22,8 +23,7 @@ def check_errors(errors: str) -> None:
     ------
     ValueError
     """
-    if errors not in ("strict", "replace", "ignore"):
-        raise ValueError(f"`errors` must be 'strict', 'replace' or 'ignore', got {errors!r}")
+    choice("errors", errors, ("strict", "replace", "ignore"))
 
 
 def gathered_rows(vocabulary: Vocabulary, ids: Ragged | NDArray[Any] | Iterable[ArrayLike]) -> Ragged:
@@ -35,7 +35,8 @@ def gathered_rows(vocabulary: Vocabulary, ids: Ragged | NDArray[Any] | Iterable[
     """
     if isinstance(ids, Ragged):
         return ids
-    if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+    is_scalar = isinstance(ids, (str, bytes)) or (isinstance(ids, np.ndarray) and ids.ndim == 0)
+    if is_scalar or not isinstance(ids, Iterable):
         raise TypeError(f"`ids` must be a Ragged, a two-dimensional array or rows of ids, got {type(ids).__name__}")
     if type(ids).__module__.partition(".")[0] == "pyarrow":
         return Ragged.from_arrow(ids)

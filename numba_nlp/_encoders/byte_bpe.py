@@ -60,6 +60,7 @@ class ByteBpeEncoder(CachedEncoder):
     special_first : uint8[256]
     """
 
+    kind = "byte-level BPE"
     #: The lists of the merge kernels hold three 32-bit entries a byte.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
     knows_words = True

@@ -5,24 +5,32 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
+from numba_nlp._encoders import segmentations
 from numba_nlp._encoders.chunks import CHUNK_BYTES, Worker, encode_in_chunks
 from numba_nlp._encoders.dropout import Dropout, encode_in_blocks
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments
+from numba_nlp._encoders.segmentations import Pieces
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError, StringSource
 from numba_nlp._encoders.spanned import SpannedRows
 from numba_nlp.errors import UnsupportedFeatureError
+from numba_nlp.kernels.segment.unigram_memory import UnigramTables
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_cache
+from numba_nlp.unigram_sampling import Draw, Segmentation
 
 if TYPE_CHECKING:
     from numba_nlp._encoders.single import SingleStages
 
-__all__ = ["CachedEncoder", "Context", "SingleCall"]
+__all__ = ["CachedEncoder", "Context", "Row", "SingleCall"]
+
+
+#: One row as :meth:`CachedEncoder.encode` takes it: ``data, starts, ends, segments``.
+Row: TypeAlias = "tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], Segments | None]"
 
 
 class SingleCall(NamedTuple):
@@ -88,6 +96,8 @@ class CachedEncoder(ABC):
     capacity_limit: ClassVar[int]
     #: Most ids that a byte of text can make.
     ids_per_byte: int = 1
+    #: What users call the kind.
+    kind: str
     #: Whether :meth:`word_numbers` is there.
     knows_words: bool = False
     #: Table that makes ids of what the kernels give, and what of it leaves a single text to the plain way (or -1).
@@ -221,9 +231,7 @@ class CachedEncoder(ABC):
         UnsupportedFeatureError
             The family does not know its words.
         """
-        raise UnsupportedFeatureError(
-            f"word ids are not known for vocabularies of the kind {self.family().name!r}; leave return_word_ids out"
-        )
+        raise UnsupportedFeatureError(f"word ids are not known for {self.kind}; leave return_word_ids out")
 
     def takes_strings(self) -> bool:
         """Whether a row that is one ``str`` is encoded from its own bytes alone."""
@@ -235,28 +243,79 @@ class CachedEncoder(ABC):
 
     # --- other segmentations --------------------------------------------------------------------------------------
 
-    def nbest(self, text: bytes, n: int) -> list[tuple[NDArray[np.int32], float]]:
-        """The best segmentations of a text and their scores, best first.
+    def lattice_tables(self) -> UnigramTables:
+        """Tables with the scores of n-best lists and sampling.
 
         Raises
         ------
         UnsupportedFeatureError
             The algorithm has no scores.
         """
+        way_out = "; it has dropout= of encode and encode_batch instead" if "BPE" in self.kind else ""
         raise UnsupportedFeatureError(
-            f"n-best lists, sampling and scores are there for Unigram models, not for {type(self).__name__[:-7]}; "
-            "describe()['algorithm'] says what a tokenizer is"
+            "n-best lists, sampling and scores are there for Unigram models, whose pieces have scores, and this is "
+            f"{self.kind}{way_out}"
         )
 
-    def sample(
-        self, text: bytes, n_samples: int, alpha: float, nbest_size: int, seed: int, stream: int
-    ) -> list[tuple[NDArray[np.int32], float]]:
-        """Random segmentations of a text and their scores; raises as :meth:`nbest`."""
-        return self.nbest(text, nbest_size)
+    def pieces_of(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+    ) -> Pieces:
+        """One row as the model sees it; arguments as of :meth:`encode`."""
+        raise AssertionError("lattice_tables refuses first")
 
-    def score(self, text: bytes, ids: NDArray[np.int32]) -> float:
-        """Score of a segmentation of a text; raises as :meth:`nbest`."""
-        return self.nbest(text, 1)[0][1]
+    def final_ids(self, pieces: Pieces, found: Segmentation) -> NDArray[np.int32]:
+        """Ids of a segmentation as :meth:`encode` gives them."""
+        return found.ids
+
+    def numbers_of(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """What the tables call ids that :meth:`encode` gives.
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            An id may stand for several.
+        """
+        return ids
+
+    def nbest(self, row: Row, n: int) -> list[tuple[NDArray[np.int32], float]]:
+        """The best segmentations of one row and their scores, best first.
+
+        Parameters
+        ----------
+        row : tuple
+            ``data, starts, ends, segments`` of :meth:`encode`, of one row.
+        n : int
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            The algorithm has no scores.
+        """
+        tables = self.lattice_tables()
+        if n == 1:
+            return [(self.encode(*row, unit=None, num_threads=1).values, 0.0)]
+        pieces = self.pieces_of(*row)
+        return [(self.final_ids(pieces, one), one.score) for one in segmentations.nbest(tables, pieces, n)]
+
+    def sample(self, row: Row, draw: Draw) -> list[tuple[NDArray[np.int32], float]]:
+        """Random segmentations of one row and their scores; arguments and errors as of :meth:`nbest`."""
+        tables = self.lattice_tables()
+        if draw.nbest_size in (0, 1):
+            return self.nbest(row, 1) * draw.n_samples
+        pieces = self.pieces_of(*row)
+        return [(self.final_ids(pieces, one), one.score) for one in segmentations.sample(tables, pieces, draw)]
+
+    def score(self, row: Row, ids: NDArray[np.int32]) -> float:
+        """Score of a segmentation of one row; arguments and errors as of :meth:`nbest`."""
+        tables = self.lattice_tables()
+        pieces = self.pieces_of(*row)
+        numbers, is_given = pieces.fixed.copy(), pieces.fixed >= 0
+        numbers[is_given] = self.numbers_of(pieces.fixed[is_given])
+        return segmentations.score(tables, pieces._replace(fixed=numbers), is_given, self.numbers_of(ids))
 
     def encode_with_dropout(
         self,
@@ -295,8 +354,7 @@ class CachedEncoder(ABC):
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Ids and offsets of a block of rows; ``state`` names the first of them."""
         raise UnsupportedFeatureError(
-            f"dropout leaves merges out, and vocabularies of the kind {self.family().name!r} have none; Unigram models "
-            "have Tokenizer.sample instead"
+            f"dropout leaves merges of BPE out, and {self.kind} has none; Unigram models have Tokenizer.sample instead"
         )
 
     # --- single texts --------------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ class CharacterBpeEncoder(CachedEncoder):
     special_first : uint8[256]
     """
 
+    kind = "character BPE"
     #: The heap of a word holds three keys for each of its bytes, which number their places in 31 bits.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 4
     knows_words = True

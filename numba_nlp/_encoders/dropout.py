@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._arguments import number, whole
 from numba_nlp._encoders.chunks import CHUNK_BYTES
 from numba_nlp._encoders.rows import Encoded, Segments, frozen
 from numba_nlp.kernels.tables.merge_table import new_merge_table
@@ -38,15 +39,11 @@ def checked_dropout(probability: Any, seed: Any) -> Dropout | None:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         No probability, or no seed.
     """
-    is_number = isinstance(probability, (int, float, np.integer, np.floating)) and not isinstance(probability, bool)
-    if not is_number or not 0 <= probability <= 1:
-        raise ValueError(f"`dropout` must be a probability, from 0 to 1, got {probability!r}")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 1 << 64:
-        raise ValueError(f"`seed` must be a whole number from 0 to 2**64 - 1, got {seed!r}")
-    return Dropout(float(probability), int(seed)) if probability > 0 else None
+    chance, start = number("dropout", probability, 0, 1), whole("seed", seed, 0, (1 << 64) - 1)
+    return Dropout(chance, start) if chance > 0 else None
 
 
 class EverySplit(NamedTuple):
@@ -89,10 +86,10 @@ def every_split(
     numbers = dict(symbols)
     ids = symbol_ids.tolist()
     listed = sorted(pieces, key=lambda piece: piece[2])
-    for text, number, _ in listed:
+    for text, piece_id, _ in listed:
         if text not in numbers:
             numbers[text] = len(ids)
-            ids.append(number)
+            ids.append(piece_id)
     merges = [
         (numbers[text[:cut]], numbers[text[cut:]], numbers[text], rank)
         for text, _, rank in listed

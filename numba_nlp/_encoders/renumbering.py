@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
 from numba_nlp._encoders.rows import NO_IDS, frozen, refuse_alignment
-from numba_nlp.errors import STATUS_OUTPUT_FULL
+from numba_nlp.errors import STATUS_OUTPUT_FULL, UnsupportedFeatureError
 from numba_nlp.kernels.segment.renumber import holds, renumber
+from numba_nlp.kernels.tables.double_array import find
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["Renumbering"]
@@ -48,6 +49,52 @@ class Renumbering:
     def shifted(self, fixed: NDArray[np.int32]) -> NDArray[np.int32]:
         """Given ids as they may stand among numbers."""
         return frozen(np.where(fixed >= 0, fixed + np.int32(self.n_pieces), fixed).astype(np.int32))
+
+    def named(
+        self,
+        text: NDArray[np.uint8],
+        numbers: NDArray[np.int32],
+        token_ends: NDArray[np.int64],
+        is_text: NDArray[np.bool_],
+    ) -> NDArray[np.int32]:
+        """Ids of the numbers of one normalised text.
+
+        Parameters
+        ----------
+        text : uint8[n]
+        numbers, token_ends : int32[k], int64[k]
+            The tokens, and where each ends in ``text``.
+        is_text : bool[k]
+            False for ids that were given: they stay.
+        """
+        ids = np.where(is_text, self.table[np.where(is_text, numbers, 0)], numbers).astype(np.int32)
+        if self.left_alone >= 0:
+            for i in np.flatnonzero(is_text & (numbers == self._unknown)).tolist():
+                begin = int(token_ends[i - 1]) if i else 0
+                token = int(find(self._units, text, begin, int(token_ends[i])))
+                ids[i] = token if token >= 0 else ids[i]
+        return ids
+
+    def numbers_of(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Numbers of the pieces that ids stand for; an id that no piece has becomes ``-2 - id``.
+
+        Raises
+        ------
+        UnsupportedFeatureError
+            An id is that of several pieces, or of unknown text.
+        """
+        of_piece = self.table[: self.n_pieces]
+        numbers = ids.copy()
+        for i, given in enumerate(ids.tolist()):
+            found = np.flatnonzero(of_piece == given).tolist()
+            if len(found) > 1 or found == [self._unknown]:
+                raise UnsupportedFeatureError(
+                    f"the score of these ids is not known: {given} (place {i}) stands for unknown text, or for several "
+                    "pieces of the model; nbest and sample give ids together with their scores, and the .spm or .model "
+                    "file loaded by itself has an id for each piece"
+                )
+            numbers[i] = found[0] if found else -2 - given
+        return numbers
 
     def finish(
         self,

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp import _fastcall, unigram_sampling
-from numba_nlp._encoders.rows import frozen
+from numba_nlp import _fastcall
+from numba_nlp._encoders.rows import Segments, frozen, whole_segments
+from numba_nlp._encoders.segmentations import Pieces, given_tokens, join
 from numba_nlp._encoders.sentencepiece_rows import SentencePieceRowEncoder
 from numba_nlp._fastcall.families import sentencepiece
-from numba_nlp.errors import UnsupportedFeatureError, VocabularyFormatError
+from numba_nlp.errors import VocabularyFormatError
 from numba_nlp.kernels.segment import normalizer_tables
 from numba_nlp.kernels.segment.aligned_spans import fill_aligned_spans
 from numba_nlp.kernels.segment.normalize_charsmap import WHOLE_ROW, normalize, normalized_room
@@ -36,13 +37,20 @@ from numba_nlp.kernels.segment.unigram_memory import (
     lattice_tables,
     new_tables,
 )
+from numba_nlp.unigram_sampling import Segmentation
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["SentencePieceEncoder"]
 
 _MODELS = {"unigram": UNIGRAM, "sentencepiece_word": WORDS, "sentencepiece_char": CHARACTERS}
 _ROWS = {"spaced": encode_rows_spaced, "whole": encode_rows_whole}
+_KINDS = {
+    "unigram": "a Unigram model of SentencePiece",
+    "sentencepiece_word": "a word model of SentencePiece",
+    "sentencepiece_char": "a character model of SentencePiece",
+}
 _UNKNOWN, _BYTE = 1, 5
+NO_TEXT = np.zeros(0, np.uint8)
 
 
 class SentencePieceEncoder(SentencePieceRowEncoder):
@@ -60,6 +68,7 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
         metadata = vocabulary.metadata
         self._algorithm: str = metadata["algorithm"]
+        self.kind = _KINDS[self._algorithm]
         self.ids_per_byte = int(metadata["ids_per_byte"])
         self._normalizer = normalizer_tables.new_tables(
             vocabulary["charsmap_units"],
@@ -114,38 +123,30 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
 
     # --- n-best lists and sampling -------------------------------------------------------------------------------
 
-    def nbest(self, text: bytes, n: int) -> list[tuple[NDArray[np.int32], float]]:
-        encode_tables, tables = self._for_segmentations()
-        found = unigram_sampling.nbest(tables, self._normalized(text), n, encode_tables=encode_tables)
-        return [(one.ids, one.score) for one in found]
+    def lattice_tables(self) -> UnigramTables:
+        return self._lattice if self._algorithm == "unigram" else super().lattice_tables()
 
-    def sample(
-        self, text: bytes, n_samples: int, alpha: float, nbest_size: int, seed: int, stream: int
-    ) -> list[tuple[NDArray[np.int32], float]]:
-        encode_tables, tables = self._for_segmentations()
-        # without a choice it is what `encode` gives
-        chosen = encode_tables if nbest_size in (0, 1) else tables
-        found = unigram_sampling.sample(
-            chosen, self._normalized(text), alpha=alpha, nbest_size=nbest_size, n_samples=n_samples, seed=seed,
-            stream=stream,
-        )  # fmt: skip
-        return [(one.ids, one.score) for one in found]
+    def pieces_of(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+    ) -> Pieces:
+        parts = whole_segments(starts, ends, segments)
+        return join(
+            (self._normalized(data[start:end]) if given < 0 else NO_TEXT, given)
+            for start, end, given in zip(*(array.tolist() for array in parts[:3]), strict=True)
+        )
 
-    def score(self, text: bytes, ids: NDArray[np.int32]) -> float:
-        _, tables = self._for_segmentations()
-        normalized = self._normalized(text)
-        token_ends = unigram_sampling.token_ends_of(tables, normalized, ids)
-        return unigram_sampling.score(tables, normalized, ids, token_ends)
+    def final_ids(self, pieces: Pieces, found: Segmentation) -> NDArray[np.int32]:
+        if self._renumbering is None:
+            return found.ids
+        is_text = ~given_tokens(pieces, found.token_ends)
+        return self._renumbering.named(pieces.text, found.ids, found.token_ends, is_text)
 
-    def _for_segmentations(self) -> tuple[UnigramTables, UnigramTables]:
-        if "piece_ids" in self._vocabulary:
-            raise UnsupportedFeatureError(
-                "n-best lists, sampling and scores are those of a SentencePiece model, but here another file gives the "
-                "ids of its pieces; load the .spm or .model file by itself"
-            )
-        if self._algorithm != "unigram":
-            super().nbest(b"", 1)  # refuses
-        return self._unigram, self._lattice
+    def numbers_of(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        return ids if self._renumbering is None else self._renumbering.numbers_of(ids)
 
     @cached_property
     def _lattice(self) -> UnigramTables:
@@ -154,10 +155,10 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
         characters = np.diff(leads[vocabulary["piece_offsets"]])
         return lattice_tables(self._unigram, characters, vocabulary["piece_kinds"])
 
-    def _normalized(self, text: bytes) -> NDArray[np.uint8]:
-        out = np.empty(int(normalized_room(self._normalizer, len(text))), np.uint8)
+    def _normalized(self, text: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        data = frozen(text.view())
+        out = np.empty(int(normalized_room(self._normalizer, data.size)), np.uint8)
         no_alignment = np.zeros(0, np.int32)
-        data = np.frombuffer(text, np.uint8)
         n = int(normalize(self._normalizer, data, 0, data.size, WHOLE_ROW, out, no_alignment, no_alignment))
         if n < 0:
             raise VocabularyFormatError(

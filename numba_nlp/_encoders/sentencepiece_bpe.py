@@ -51,6 +51,7 @@ class SentencePieceBpeEncoder(SentencePieceRowEncoder):
     special_first : uint8[256]
     """
 
+    kind = "a BPE model of SentencePiece"
     #: Positions of normalised text have 32 bits.
     capacity_limit: ClassVar[int] = (1 << 31) // 4
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from numba_nlp._encoders.cached import CachedEncoder, Context, SingleCall
 from numba_nlp._encoders.chunks import Chunk, encode_in_chunks
 from numba_nlp._encoders.dropout import drop_until_done
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, refuse_alignment
+from numba_nlp._encoders.segmentations import Pieces, join
 from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError
 from numba_nlp._encoders.staged_words import StagedWordEncoder
@@ -38,7 +40,7 @@ from numba_nlp.kernels.segment.staged_memory import (
 )
 from numba_nlp.kernels.segment.staged_models import ENCODE_BPE_ROWS, ENCODE_UNIGRAM_ROWS
 from numba_nlp.kernels.segment.staged_spans import fill_staged_bpe_spans, fill_staged_unigram_spans
-from numba_nlp.kernels.segment.unigram_memory import new_tables
+from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, UNKNOWN_ID, UnigramTables, new_tables
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS
 from numba_nlp.vocabulary import Vocabulary
 
@@ -329,6 +331,7 @@ class StagedUnigramEncoder(StagedEncoder):
     special_first : uint8[256]
     """
 
+    kind = "a Unigram model"
     #: Places are 32-bit.
     capacity_limit: ClassVar[int] = (1 << 31) - 2
 
@@ -345,6 +348,33 @@ class StagedUnigramEncoder(StagedEncoder):
         )
         tables = StagedUnigramTables(*(read_only(array) for array in made))
         super().__init__(vocabulary, special_first, tables, "whole")
+
+    @cached_property
+    def _lattice(self) -> UnigramTables:
+        """The tables in single precision, as sentencepiece has its n-best lists."""
+        tables = self.tables
+        has_bytes = bool(tables.numbers[BYTE_FALLBACK])
+        made = new_tables(
+            tables.units, tables.piece_lengths, tables.piece_scores, None, unknown_id=int(tables.numbers[UNKNOWN_ID]),
+            byte_ids=tables.byte_ids if has_bytes else None,
+        )  # fmt: skip
+        return UnigramTables(*(read_only(array) for array in made))
+
+    def lattice_tables(self) -> UnigramTables:
+        return self._lattice
+
+    def pieces_of(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+    ) -> Pieces:
+        block = self._block(data, starts, ends, segments, 0, 1, False)
+        return join(
+            (block.source.text[start:end], given)
+            for start, end, given in zip(block.starts.tolist(), block.ends.tolist(), block.fixed.tolist(), strict=True)
+        )
 
     def family(self) -> _fastcall.Family:
         return staged_unigram()
@@ -374,6 +404,7 @@ class StagedBpeEncoder(StagedEncoder):
     special_first : uint8[256]
     """
 
+    kind = "BPE over characters"
     #: The heap of a chunk holds three entries a character.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
 

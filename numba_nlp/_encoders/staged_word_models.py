@@ -34,6 +34,7 @@ class StagedWordPieceEncoder(StagedEncoder):
     special_first : uint8[256]
     """
 
+    kind = "WordPiece"
     #: Places are 32-bit.
     capacity_limit: ClassVar[int] = (1 << 31) - 2
 
@@ -73,6 +74,7 @@ class StagedMarkedBpeEncoder(StagedEncoder):
     special_first : uint8[256]
     """
 
+    kind = "character BPE"
     #: The heap of a word holds three entries a character.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 2
 

@@ -71,6 +71,7 @@ class StagedWordEncoder(CachedEncoder):
         What encodes pieces of normalized text.
     """
 
+    kind = "words of raw text"
     ids_per_byte = IDS_PER_BYTE
     capacity_limit: ClassVar[int] = _CAPACITY
 

@@ -43,6 +43,7 @@ class WordPieceEncoder(CachedEncoder):
     special_first : uint8[256]
     """
 
+    kind = "WordPiece"
     #: A normalised word has three bytes a byte of the text, in arrays whose places are 32-bit.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 2
     knows_words = True

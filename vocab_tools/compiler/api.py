@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from numba_nlp.errors import SourceFormatError
+from numba_nlp._arguments import shown
+from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError, VocabularyFormatError
 from numba_nlp.vocabulary import Vocabulary
 from vocab_tools.checkpoints import hub
 from vocab_tools.compiler import byte_bpe, character_bpe, renumbered_model, sentencepiece, staged, wordpiece
 from vocab_tools.compiler.kept_source import keep_files
+from vocab_tools.compiler.option_types import check_options
 from vocab_tools.formats import (
     bert_vocab,
     character_vocab,
@@ -162,6 +165,8 @@ def compile(
         A path does not exist.
     SourceFormatError
         A source breaks its format, or an option does not apply to it.
+    TypeError
+        A source is no path, or an option of another type.
     UnsupportedFeatureError
         A source asks for what this version cannot reproduce exactly.
 
@@ -188,15 +193,16 @@ def compile(
         "vocabulary": vocabulary,
         "vocabulary_threshold": vocabulary_threshold,
         "ignore": ignore,
-        "allow_gaps": allow_gaps or None,
+        "allow_gaps": None if allow_gaps is False else allow_gaps,
         **settings,
     }
     opened = open_source(source, special=special, name=name, **options)
-    arrays, metadata = build_arrays(opened.description, special)
-    if keep_source:
-        kept_arrays, kept_metadata = keep_files(opened.paths, opened.is_folder, opened.options)
-        arrays, metadata = {**arrays, **kept_arrays}, {**metadata, **kept_metadata}
-    return Vocabulary(arrays, metadata)
+    with _naming((str(source),) if opened.is_folder else opened.paths, opened.description.name):
+        arrays, metadata = build_arrays(opened.description, special)
+        if keep_source:
+            kept_arrays, kept_metadata = keep_files(opened.paths, opened.is_folder, opened.options)
+            arrays, metadata = {**arrays, **kept_arrays}, {**metadata, **kept_metadata}
+        return Vocabulary(arrays, metadata)
 
 
 def build_arrays(
@@ -231,6 +237,23 @@ def build_arrays(
     if isinstance(description, CharacterDescription):
         return character_bpe.build_arrays(description)
     return byte_bpe.build_arrays(description)
+
+
+@contextmanager
+def _naming(paths: Sequence[str | Path], name: str) -> Iterator[None]:
+    """Let errors of what is derived from a source begin with its path, instead of the vocabulary's name."""
+    place = ", ".join(map(str, paths))
+    try:
+        yield
+    except VocabularyFormatError as error:
+        raise SourceFormatError(
+            f"{place}: what the source states makes no sound vocabulary; is it damaged? ({error})"
+        ) from error
+    except (SourceFormatError, UnsupportedFeatureError) as error:
+        message = str(error).removeprefix(f"{name}: ")
+        if any(str(path) in message for path in paths):
+            raise
+        raise type(error)(f"{place}: {message}") from error
 
 
 class OpenedSource(NamedTuple):
@@ -293,8 +316,12 @@ def open_source(
     **options: Any,
 ) -> OpenedSource:
     """Read a source and say which files it has; arguments and errors as :func:`describe_source`."""
-    if special is not None and special not in _POLICIES:
-        raise SourceFormatError(f"special must be one of {', '.join(map(repr, _POLICIES))}, got {special!r}")
+    policy: Any = special
+    if policy is not None and not (isinstance(policy, str) and policy in _POLICIES):
+        raise SourceFormatError(f"special must be one of {', '.join(map(repr, _POLICIES))}, got {shown(special)}")
+    check_options({"name": name})
+    if isinstance(source, str) and not source:
+        raise SourceFormatError("`source` is an empty path; give that of a file or of a checkpoint's folder")
     if isinstance(source, str | PathLike) and (Path(source).is_dir() or hub.is_hub_name(source)):
         return _open_checkpoint(source, special, name, options)
     found = detect(source)
@@ -309,6 +336,7 @@ def open_source(
                 f"{option}= does not apply to {found.paths[0]} (format {found.format!r}), only to "
                 f"{' and '.join(map(repr, takers))}"
             )
+    check_options(given)
     description = reader(*found.paths, name=name, **given)
     if special is not None and not isinstance(description, SentencePieceModel):
         description = dataclasses.replace(description, special_policy=special)

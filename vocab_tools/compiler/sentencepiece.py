@@ -115,6 +115,7 @@ def build_arrays(
         "unk_surface": model.unk_surface.decode(),
         **{f"{name}_id": getattr(model, f"{name}_id") for name in ("unk", "bos", "eos", "pad")},
         "special_policy": special_policy,
+        **({"pad": model.pad_id} if model.pad_id >= 0 else {}),
     }
     if model.model_type == "bpe":
         merging, cutting = bpe_arrays(model, has_spaces=bool(facts.spaces.any()))

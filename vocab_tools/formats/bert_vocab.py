@@ -171,9 +171,13 @@ def read(
         pieces[number] = piece
 
     added: dict[str, AddedToken] = {}
-    for content in (unk_token, sep_token, pad_token, cls_token, mask_token):
+    contents = {
+        "unk_token": unk_token, "sep_token": sep_token, "pad_token": pad_token, "cls_token": cls_token,
+        "mask_token": mask_token,
+    }  # fmt: skip
+    for option, content in contents.items():
         if not content:
-            raise SourceFormatError(f"{path}: a special token is empty, which would match everywhere")
+            raise SourceFormatError(f"{path}: a special token is empty ({option}=''), which would match everywhere")
         if content in added:
             continue
         place = ids.get(content)

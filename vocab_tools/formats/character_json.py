@@ -10,6 +10,7 @@ from vocab_tools.formats.character_vocab import checked_kinds
 from vocab_tools.formats.description import AddedToken
 from vocab_tools.formats.marked_bpe import MARKS, read_marked_options
 from vocab_tools.formats.model_inputs import InputSettings, settings_of_file
+from vocab_tools.formats.piece_table import check_parts
 from vocab_tools.formats.stages.decoders import BPEDecoder, ByteLevel, read_decoders
 from vocab_tools.formats.stages.normalizers import BertNormalizer, CharacterMap, NormalForm, Replace, read_normalizers
 from vocab_tools.formats.stages.patterns import Pattern
@@ -93,6 +94,7 @@ def read(
     """
     assert is_known(root, added), "other stages are those of a StagedDescription"
     options = read_marked_options(root.below("model"), vocab)
+    check_parts(merges, vocab, lambda number: f"{root.file}: model.merges[{number}]:", prefix=options.prefix)
     post = read_post_processors(_stage(root, "post_processor"))
     if post.trim_offsets:
         _stage(root, "post_processor").refuse(

@@ -31,7 +31,7 @@ from vocab_tools.formats.description import (
     Description,
 )
 from vocab_tools.formats.model_inputs import InputSettings
-from vocab_tools.formats.piece_table import Place, check_ids, quote
+from vocab_tools.formats.piece_table import Place, check_ids, check_parts, quote
 from vocab_tools.formats.reading import MAX_SOURCE_BYTES, digest_of, parse_json, read_source, read_text, split_lines
 from vocab_tools.formats.stages.post_processors import PAIR_PLACE, Template
 
@@ -107,6 +107,7 @@ def read(
         merges = ctrl_merges(text)
     else:
         merges = parse_merges(merges_path, text)
+        check_parts(merges, vocab, lambda number: f"{merges_path}:{_line_of(text, merges[number])}:")
     if chosen == "clip":
         for token in (START_OF_TEXT, END_OF_TEXT):
             _need(vocab, token, vocab_path)
@@ -265,6 +266,11 @@ def _pairs(path: Path, lines: Iterable[tuple[int, str]]) -> tuple[tuple[str, str
         if first != number:
             raise SourceFormatError(f"{path}:{number}: the merge {quote(line)} is already listed on line {first}")
     return tuple(pairs)
+
+
+def _line_of(text: str, merge: tuple[str, str]) -> int:
+    """Number of the line that a merge stands on."""
+    return split_lines(text).index(" ".join(merge)) + 1
 
 
 def ctrl_merges(text: str) -> tuple[tuple[str, str], ...]:

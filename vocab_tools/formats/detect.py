@@ -74,15 +74,21 @@ def detect(source: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Sourc
     UnsupportedFeatureError
         A format that this version does not read; the message says which it reads.
     """
-    given = (source,) if isinstance(source, str | PathLike | bytes) else tuple(source)
+    is_one = isinstance(source, str | PathLike | bytes | bytearray) or getattr(source, "ndim", 1) == 0
+    is_many = isinstance(source, Iterable) and not is_one
+    given: tuple[object, ...] = tuple(source) if is_many else (source,)  # type: ignore[arg-type]
     for part in given:
         if not isinstance(part, str | PathLike):
             raise TypeError(f"a source is a path or paths (str or os.PathLike), got {type(part).__name__}")
-    paths = tuple(map(Path, given))
+        if part == "":
+            raise SourceFormatError(f"`source` holds an empty path; give the path of {SUPPORTED}")
+    paths = tuple(Path(part) for part in given)  # type: ignore[arg-type]
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"{path}: does not exist; give the path of {SUPPORTED}")
-        if not path.is_file():
+        if not path.is_dir() and not path.is_file():
+            raise SourceFormatError(f"{path}: is no regular file; copy it to one first")
+        if path.is_dir():
             raise SourceFormatError(
                 f"{path}: is a folder; give the folder of a checkpoint by itself, not in a list, or the files in it"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from vocab_tools.formats.description import (
 )
 from vocab_tools.formats.reading import line_of
 
-__all__ = ["PieceTable", "Place", "check_gaps", "check_ids", "lay_out", "merge_ids", "quote"]
+__all__ = ["PieceTable", "Place", "check_gaps", "check_ids", "check_parts", "lay_out", "merge_ids", "quote"]
 
 _SHOWN = 5
 
@@ -214,3 +214,31 @@ def merge_ids(
                 "is outside the byte alphabet"
             )
     return np.array(ids, dtype=np.int32).reshape(-1, 3)
+
+
+def check_parts(
+    merges: Iterable[tuple[str, str]], vocab: Mapping[str, int], at: Callable[[int], str], *, prefix: str = ""
+) -> None:
+    """Check that both parts and the product of every merge of character BPE are pieces.
+
+    Parameters
+    ----------
+    merges : iterable of (str, str)
+    vocab : Mapping of str to int
+    at : callable
+        Place of a merge for messages, by its number.
+    prefix : str
+        What pieces that go on within a word begin with; a product has that of its left part alone.
+
+    Raises
+    ------
+    SourceFormatError
+    """
+    for number, (left, right) in enumerate(merges):
+        product = left + right[len(prefix) :]
+        for role, part in (("left part", left), ("right part", right), ("product", product)):
+            if part not in vocab:
+                raise SourceFormatError(
+                    f"{at(number)} the merge {quote(f'{left} {right}')} needs {quote(part)}, its {role}, which is no "
+                    "piece of the vocabulary; do the two belong together? If they do, add it to the vocabulary"
+                )

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp.errors import SourceFormatError
+from numba_nlp.kernels.segment.unigram_memory import MAX_SCORE
 from vocab_tools.formats.charsmap import Charsmap, CharsmapError, decode_charsmap
 from vocab_tools.formats.description import KIND_BYTE, KIND_CONTROL, KIND_NORMAL, KIND_USER_DEFINED, MAX_IDS
 from vocab_tools.formats.reading import read_source
@@ -189,8 +190,11 @@ def parse(content: bytes, *, name: str, where: str | Path = "the model") -> Sent
     pieces = _Pieces(where, [piece.piece for piece in model.pieces], trainer.byte_fallback)
     kinds = pieces.kinds([piece.type for piece in model.pieces], is_bpe=MODEL_TYPES[type_number] == "bpe")
     scores = np.array([piece.score for piece in model.pieces], np.float32)
-    for i in np.flatnonzero(~np.isfinite(scores)).tolist():
-        raise SourceFormatError(f"{where}: pieces[{i}] ({pieces.shown(i)}): the score is {scores[i]}, not a number")
+    for i in np.flatnonzero(~(np.abs(scores) <= MAX_SCORE)).tolist():
+        raise SourceFormatError(
+            f"{where}: pieces[{i}] ({pieces.shown(i)}): the score is {scores[i]:g}, expected a number up to "
+            f"{MAX_SCORE:g}; the file is damaged, fetch it again"
+        )
     kinds.flags.writeable = scores.flags.writeable = False
 
     suffix = bool(trainer.treat_whitespace_as_suffix)

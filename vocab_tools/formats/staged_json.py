@@ -22,7 +22,7 @@ from vocab_tools.formats.description import (
 )
 from vocab_tools.formats.marked_bpe import is_marked_bpe, read_marked_options
 from vocab_tools.formats.model_inputs import InputSettings, settings_of_file
-from vocab_tools.formats.piece_table import Place, check_gaps, check_ids, quote
+from vocab_tools.formats.piece_table import Place, check_gaps, check_ids, check_parts, quote
 from vocab_tools.formats.stages.decoders import Decoder, read_decoders
 from vocab_tools.formats.stages.normalizers import Normalizer, read_normalizers
 from vocab_tools.formats.stages.post_processors import read_post_processors
@@ -214,6 +214,9 @@ def read(
 
     model = root.below("model")
     options = _options(model, vocab)
+    if merges is not None:
+        prefix = options.get("prefix", "")
+        check_parts(merges, vocab, lambda number: f"{root.file}: model.merges[{number}]:", prefix=prefix)
     post = read_post_processors(stage("post_processor"))
     if post.trim_offsets:
         stage("post_processor").refuse("spans without the spaces at their ends are not supported with this model")

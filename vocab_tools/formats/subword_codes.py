@@ -11,11 +11,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from math import isnan
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from numba_nlp._arguments import shown, string
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.character_vocab import SUFFIX, UNKNOWN
@@ -216,6 +220,16 @@ def _all_tokens(pairs: tuple[tuple[str, str], ...], separator: str, suffix_is_sy
     return [token for token in tokens if token]
 
 
+def _frequency(given: object) -> float | None:
+    """A frequency as a number; None for what is none, or beyond any frequency."""
+    if isinstance(given, (bool, np.bool_)) or not isinstance(given, Real):
+        return None
+    with suppress(OverflowError):
+        value = float(given)
+        return None if isnan(value) else value
+    return None
+
+
 def describe_pairs(
     pairs: Mapping[str, float] | Mapping[tuple[str, str], float],
     *,
@@ -244,18 +258,25 @@ def describe_pairs(
     SourceFormatError
         A key that is no pair, a pair twice, or a frequency that is no number.
     """
+    if not isinstance(pairs, Mapping):
+        raise TypeError(f"`pairs` must be a mapping of pairs to frequencies, got {shown(pairs)}")
+    for argument, value in (("end_of_word", end_of_word), ("unknown", unknown), ("name", name)):
+        string(argument, value)
+    if not unknown:
+        raise SourceFormatError("`unknown` is empty; name a token, such as '<unk>'")
     frequencies: dict[tuple[str, str], float] = {}
     items: list[tuple[Any, Any]] = list(pairs.items())
     for key, frequency in items:
-        parts = key.split(" ") if isinstance(key, str) else list(key)
+        parts = key.split(" ") if isinstance(key, str) else list(key) if isinstance(key, tuple) else []
         if len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
-            raise SourceFormatError(f"a pair is 'l o' or ('l', 'o'), got {key!r}")
+            raise SourceFormatError(f"a pair is 'l o' or ('l', 'o'), got {shown(key)} in `pairs`")
         pair = (parts[0], parts[1])
-        if isinstance(frequency, bool) or not isinstance(frequency, (int, float, np.number)) or np.isnan(frequency):
-            raise SourceFormatError(f"the frequency of {key!r} must be a number, got {frequency!r}")
+        weight = _frequency(frequency)
+        if weight is None:
+            raise SourceFormatError(f"the frequency of {key!r} must be a number, got {shown(frequency)}")
         if pair in frequencies:
             raise SourceFormatError(f"the pair {key!r} is given twice")
-        frequencies[pair] = float(frequency)
+        frequencies[pair] = weight
     ordered = sorted(frequencies, key=lambda pair: -frequencies[pair])
     levels = {value: rank for rank, value in enumerate(sorted(set(frequencies.values()), reverse=True))}
     tokens: dict[str, None] = {unknown: None}

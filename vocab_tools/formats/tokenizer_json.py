@@ -1,4 +1,4 @@
-"""Reader of Hugging Face ``tokenizer.json`` files with a byte-level BPE or a WordPiece model."""
+"""Reader of Hugging Face ``tokenizer.json`` files with a BPE, Unigram or WordPiece model."""
 
 from __future__ import annotations
 

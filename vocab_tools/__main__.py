@@ -1,0 +1,5 @@
+"""``python -m vocab_tools``: the ``vocab-tools`` command."""
+
+from vocab_tools.cli import main
+
+main()
