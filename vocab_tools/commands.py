@@ -16,6 +16,7 @@ import typer
 
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError, VocabularyFormatError
 from vocab_tools.command_line import errors_in_one_line as _errors_in_one_line
+from vocab_tools.comparing.command import compare_command
 from vocab_tools.converting.command import convert_command
 
 __all__ = ["app"]
@@ -29,6 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("convert")(convert_command)
+app.command("compare")(compare_command)
 
 
 @app.command("compile")
