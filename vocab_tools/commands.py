@@ -18,6 +18,7 @@ from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError, Vocabul
 from vocab_tools.command_line import errors_in_one_line as _errors_in_one_line
 from vocab_tools.comparing.command import compare_command
 from vocab_tools.converting.command import convert_command
+from vocab_tools.editing.command import extend_command, prune_command
 
 __all__ = ["app"]
 
@@ -31,6 +32,8 @@ app = typer.Typer(
 )
 app.command("convert")(convert_command)
 app.command("compare")(compare_command)
+app.command("prune")(prune_command)
+app.command("extend")(extend_command)
 
 
 @app.command("compile")

@@ -271,9 +271,7 @@ class _Side:
         self._tokens = self._unknown_tokens = self._unknown_characters = 0
 
     def add(self, rows: TextRows, places: _Places) -> _Cut:
-        encoded = self.tokenizer.encode_batch(
-            rows, spans=True, unit="byte", special="plain", num_threads=self._threads
-        )
+        encoded = self.tokenizer.encode_batch(rows, spans=True, unit="byte", special="plain", num_threads=self._threads)
         self._used[encoded.values] = True
         self._tokens += encoded.values.size
         unknown = encoded.values == self._unknown
