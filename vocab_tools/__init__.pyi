@@ -11,6 +11,8 @@ from .editing.api import Extended as Extended
 from .editing.api import Pruned as Pruned
 from .editing.api import extend as extend
 from .editing.api import prune as prune
+from .verifying.api import Verification as Verification
+from .verifying.api import verify as verify
 
 __all__ = [
     "Comparison",
@@ -18,6 +20,7 @@ __all__ = [
     "Converted",
     "Extended",
     "Pruned",
+    "Verification",
     "compare",
     "compile",
     "conversion_matrix",
@@ -25,4 +28,5 @@ __all__ = [
     "extend",
     "from_pairs",
     "prune",
+    "verify",
 ]

@@ -19,6 +19,7 @@ from vocab_tools.command_line import errors_in_one_line as _errors_in_one_line
 from vocab_tools.comparing.command import compare_command
 from vocab_tools.converting.command import convert_command
 from vocab_tools.editing.command import extend_command, prune_command
+from vocab_tools.verifying.command import verify_command
 
 __all__ = ["app"]
 
@@ -34,6 +35,7 @@ app.command("convert")(convert_command)
 app.command("compare")(compare_command)
 app.command("prune")(prune_command)
 app.command("extend")(extend_command)
+app.command("verify")(verify_command)
 
 
 @app.command("compile")

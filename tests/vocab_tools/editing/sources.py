@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import io
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +13,7 @@ import sentencepiece
 import tiktoken
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from tests.families import sentencepiece_model
+from numba_nlp.byte_alphabet import bytes_of
 from tests.made_tokenizers import HAMLET, roberta_like
 from tests.vocab_tools.sources import TEXT, train, write_ranks
 from vocab_tools.compiler.patterns import choose_pattern
@@ -27,10 +29,20 @@ class Source(NamedTuple):
     encoder: Callable[[Any, dict[str, Any]], Callable[[str], list[int]]]
 
 
+@lru_cache(maxsize=2)
+def _model_content(kind: str) -> bytes:
+    writer = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(LINES), model_writer=writer, model_type=kind, vocab_size=700, num_threads=1,
+        user_defined_symbols=["<sep>"], byte_fallback=kind == "bpe", minloglevel=2,
+    )  # fmt: skip
+    return writer.getvalue()
+
+
 def _model(kind: str) -> Callable[[Path], Source]:
     def make(folder: Path) -> Source:
         path = folder / "made.model"
-        path.write_bytes(sentencepiece_model(kind))
+        path.write_bytes(_model_content(kind))
         return Source(path, {}, lambda file, _: sentencepiece.SentencePieceProcessor(model_file=str(file)).encode)
 
     return make
@@ -72,8 +84,6 @@ def _pair(folder: Path) -> Source:
 
 def _ranks(folder: Path) -> Source:
     learnt = train(420).get_vocab()
-    from numba_nlp.byte_alphabet import bytes_of
-
     pieces = sorted((number, bytes_of(piece)) for piece, number in learnt.items())
     path = write_ranks(folder / "made.tiktoken", {piece: number for number, piece in pieces})
 
