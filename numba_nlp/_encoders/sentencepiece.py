@@ -29,6 +29,7 @@ from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
 )
 from numba_nlp.kernels.segment.spanned_families import SPANNED_UNIGRAM
 from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
+from numba_nlp.kernels.segment.unigram_lattice import Lattice
 from numba_nlp.kernels.segment.unigram_memory import (
     RESET,
     UNKNOWN_SCORE,
@@ -136,6 +137,26 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
         normalized = self._normalized(text)
         token_ends = unigram_sampling.token_ends_of(tables, normalized, ids)
         return unigram_sampling.score(tables, normalized, ids, token_ends)
+
+    def lattice(self, text: bytes) -> tuple[bytes, Lattice, NDArray[np.int64]]:
+        """All segmentations of a text.
+
+        Parameters
+        ----------
+        text : bytes
+            UTF-8.
+
+        Returns
+        -------
+        normalized : bytes
+        lattice : Lattice
+        token_ends : int64[k]
+            Where the tokens of the best segmentation end, in bytes of ``normalized``.
+        """
+        encode_tables, tables = self._for_segmentations()
+        normalized = self._normalized(text)
+        (best,) = unigram_sampling.nbest(encode_tables, normalized, 1)
+        return normalized.tobytes(), unigram_sampling.new_lattice(tables, normalized), best.token_ends
 
     def _for_segmentations(self) -> tuple[UnigramTables, UnigramTables]:
         if "piece_ids" in self._vocabulary:

@@ -158,7 +158,7 @@ def test_the_command(tmp_path):
     content = json.loads(made.stdout)
     assert content["second"]["unknown_tokens"] == 4
     assert content["first"]["tokens"] == 8
-    assert content["shown"] == []
+    assert [row["second"] for row in content["shown"]] == [["[UNK]", "be", "[UNK]", "or", "[UNK]", "t", "##o", "be"]]
     assert CliRunner().invoke(app, arguments[:3]).exit_code == 2
     missing = CliRunner().invoke(app, [*arguments[:3], "--corpus", str(tmp_path / "nothing")])
     assert missing.exit_code == 1
