@@ -210,8 +210,9 @@ def compare(
     counted = CorpusCounts(rows, words, characters, n_bytes)
     texts = [set(piece_texts(side.tokenizer).values()) for side in sides]
     return Comparison(
-        counted,
-        *(side.counts(len(found), counted) for side, found in zip(sides, texts, strict=True)),
+        corpus=counted,
+        first=sides[0].counts(len(texts[0]), counted),
+        second=sides[1].counts(len(texts[1]), counted),
         common_pieces=len(texts[0] & texts[1]),
         differing_rows=differing,
         shown=tuple(shown),

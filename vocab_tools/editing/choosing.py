@@ -26,7 +26,7 @@ def closure(kept: NDArray[np.bool_], parts: NDArray[np.int32]) -> NDArray[np.boo
     bool[V]
     """
     kept = kept.copy()
-    new = np.flatnonzero(kept)
+    new: NDArray[np.integer] = np.flatnonzero(kept)
     while new.size:
         of_new = np.unique(parts[new])
         new = of_new[(of_new >= 0) & ~kept[of_new]]

@@ -96,7 +96,9 @@ def _vocab(model: Json) -> dict[str, int]:
 
 
 def _merges(model: Json) -> list[tuple[str, str]]:
-    return [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in model["merges"]]
+    """Merges in both forms that files have: ``"a b"`` and ``["a", "b"]``."""
+    parts = (merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"])
+    return [(left, right) for left, right in parts]
 
 
 def _cut(document: Json, kept: NDArray[np.int64], n_ids: int, prefix: str, options: dict[str, Any]) -> Edited:

@@ -167,7 +167,7 @@ def trie_command(
         from vocab_tools.plotting.figures import draw_tree
         from vocab_tools.plotting.trees import trie_of
 
-        draw_tree(trie_of(words), output, title, notes_below=True)
+        draw_tree(trie_of(words), output, title, notes_beside=True)
         _written(output)
 
 

@@ -20,6 +20,7 @@ def draw_lengths(lengths: Lengths, path: _Path, title: str = "") -> None:
     """Histogram of the lengths of pieces."""
     with figure(path, 7, 4, title) as axes:
         axes.bar(np.arange(lengths.counts.size), lengths.counts, width=0.9, color=COLOUR)
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel(f"length in {lengths.unit}s")
         axes.set_ylabel("pieces")
 
@@ -56,11 +57,11 @@ def draw_fertility(fertility: Fertility, path: _Path, per: str = "word", title: 
         axes.invert_yaxis()
         axes.margins(x=0.12)
         axes.set_xlabel(f"tokens per {per}")
-        for text in axes.legend(loc="lower right").get_texts():
+        for text in axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, ncols=n_names).get_texts():
             text.set_parse_math(False)
 
 
-def draw_tree(tree: Tree, path: _Path, title: str = "", *, notes_below: bool = False) -> None:
+def draw_tree(tree: Tree, path: _Path, title: str = "", *, notes_beside: bool = False) -> None:
     """A tree, roots on top; marked nodes are filled.
 
     Parameters
@@ -68,12 +69,14 @@ def draw_tree(tree: Tree, path: _Path, title: str = "", *, notes_below: bool = F
     tree : Tree
     path : path-like
     title : str
-    notes_below : bool
-        Notes stand below their nodes (words of a trie) instead of beside them.
+    notes_beside : bool
+        Notes stand beside their nodes (words of a trie) instead of above them.
     """
     x, depth = tree.places()
     widest = max(map(len, tree.labels))
     step = max(0.7, 0.14 * widest + 0.3)
+    if notes_beside:
+        step = max(step, 0.5 + 0.08 * max(map(len, tree.notes)))
     n_levels = int(depth.max()) + 1
     with figure(path, 1.5 + step * (x.max() + 1), 1.0 + 0.75 * n_levels, title) as axes:
         axes.axis("off")
@@ -89,9 +92,9 @@ def draw_tree(tree: Tree, path: _Path, title: str = "", *, notes_below: bool = F
                 bbox={**box, "edgecolor": COLOUR},
             )  # fmt: skip
             if tree.notes[node]:
-                dx, dy = (0.0, -0.38) if notes_below else (0.0, 0.36)
+                dx, dy, side = (0.22, 0.0, "left") if notes_beside else (0.0, 0.36, "center")
                 write_text(
-                    axes, x[node] + dx, -depth[node] + dy, tree.notes[node], ha="center", va="center", fontsize=7,
+                    axes, x[node] + dx, -depth[node] + dy, tree.notes[node], ha=side, va="center", fontsize=7,
                     color=BEST_COLOUR, zorder=3,
                 )  # fmt: skip
 

@@ -87,7 +87,8 @@ def lattice_of(tokenizer: Tokenizer, text: str) -> Lattice:
     best = _path(normalized, ends.tolist(), set(places))
     spelled = [unknown if step < 0 else tokenizer.id_to_token(step) for step in nodes.steps.tolist()]
     scores = nodes.scores.tolist()
-    edges = [Edge(*place, *named, place in best) for place, *named in zip(places, spelled, scores, strict=True)]
+    found = zip(places, spelled, scores, strict=True)
+    edges = [Edge(begin, end, piece, score, (begin, end) in best) for (begin, end), piece, score in found]
     return Lattice(normalized.decode(), tuple(sorted(edges)))
 
 
