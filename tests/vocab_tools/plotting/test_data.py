@@ -45,7 +45,7 @@ def test_frequencies_by_rank():
 def test_fertility_of_languages():
     texts = {
         "en": ["To be, or not to be", "that is the question"],
-        "de": ["Sein oder Nichtsein; das ist hier die Frage"],
+        "de": ["Der Rest, lieber Freund, war Schweigen"],
         "": [""],
     }
     corpora = {label: TextRows.from_strings(rows) for label, rows in texts.items()}
