@@ -108,7 +108,7 @@ def test_rows_are_cut_differently_where_the_places_differ(found):
 
 
 def test_a_tokenizer_is_like_itself():
-    for name in FAMILIES:
+    for name in ("byte_bpe", "wordpiece", "unigram"):  # spans of every family are compiled by their own tests
         found = vocab_tools.compare(family(name), family(name), TextRows.from_strings(ROWS[:5]))
         assert found.differing_rows == 0
         assert found.common_of_first == found.common_of_second == 1.0
