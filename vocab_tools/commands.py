@@ -17,18 +17,20 @@ import typer
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError, VocabularyFormatError
 from vocab_tools.command_line import errors_in_one_line as _errors_in_one_line
 from vocab_tools.converting.command import convert_command
+from vocab_tools.training.command import BOTH_SPELLINGS, train_command
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="vocab-tools",
-    help="Compile, convert and inspect vocabularies.",
+    help="Train, compile, convert and inspect vocabularies.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 app.command("convert")(convert_command)
+app.command("train", context_settings=BOTH_SPELLINGS)(train_command)
 
 
 @app.command("compile")
