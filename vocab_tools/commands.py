@@ -20,13 +20,14 @@ from vocab_tools.comparing.command import compare_command
 from vocab_tools.converting.command import convert_command
 from vocab_tools.editing.command import extend_command, prune_command
 from vocab_tools.plotting.command import plot_app
+from vocab_tools.training.command import BOTH_SPELLINGS, train_command
 from vocab_tools.verifying.command import verify_command
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="vocab-tools",
-    help="Make, change, compare and look at vocabularies.",
+    help="Train, compile, convert, change, compare and look at vocabularies.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -38,6 +39,7 @@ app.command("prune")(prune_command)
 app.command("extend")(extend_command)
 app.command("verify")(verify_command)
 app.add_typer(plot_app)
+app.command("train", context_settings=BOTH_SPELLINGS)(train_command)
 
 
 @app.command("compile")
