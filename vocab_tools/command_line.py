@@ -3,15 +3,44 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from numba_nlp.errors import NumbaNlpError
 
-__all__ = ["errors_in_one_line", "parse_values"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["console", "errors_in_one_line", "parse_values", "refuse_overwriting", "source_of"]
+
+
+def console() -> Console:
+    """Where tables are printed; piped output keeps long lines."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=160)
+
+
+def source_of(given: str) -> str | list[str]:
+    """A vocabulary on the command line: a path, a name on the hub, or several paths with commas between."""
+    parts = given.split(",")
+    return parts if len(parts) > 1 and not Path(given).exists() else given
+
+
+def refuse_overwriting(output: Path, sources: list[str] | list[Path], option: str = "--output") -> None:
+    """Refuse to write over what is read.
+
+    Raises
+    ------
+    typer.BadParameter
+    """
+    if output.exists() and any(Path(source).exists() and output.samefile(source) for source in sources):
+        raise typer.BadParameter(f"{output} is one of the sources and would be overwritten", param_hint=option)
 
 
 @contextmanager

@@ -16,19 +16,30 @@ import typer
 
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError, VocabularyFormatError
 from vocab_tools.command_line import errors_in_one_line as _errors_in_one_line
+from vocab_tools.comparing.command import compare_command
 from vocab_tools.converting.command import convert_command
+from vocab_tools.editing.command import extend_command, prune_command
+from vocab_tools.plotting.command import plot_app
+from vocab_tools.training.command import BOTH_SPELLINGS, train_command
+from vocab_tools.verifying.command import verify_command
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="vocab-tools",
-    help="Compile, convert and inspect vocabularies.",
+    help="Train, compile, convert, change, compare and look at vocabularies.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 app.command("convert")(convert_command)
+app.command("compare")(compare_command)
+app.command("prune")(prune_command)
+app.command("extend")(extend_command)
+app.command("verify")(verify_command)
+app.add_typer(plot_app)
+app.command("train", context_settings=BOTH_SPELLINGS)(train_command)
 
 
 @app.command("compile")

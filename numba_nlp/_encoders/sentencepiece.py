@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp import _fastcall
+from numba_nlp import _fastcall, unigram_sampling
 from numba_nlp._encoders.rows import Segments, frozen, whole_segments
 from numba_nlp._encoders.segmentations import Pieces, given_tokens, join
 from numba_nlp._encoders.sentencepiece_rows import SentencePieceRowEncoder
@@ -30,6 +30,7 @@ from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
 )
 from numba_nlp.kernels.segment.spanned_families import SPANNED_UNIGRAM
 from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
+from numba_nlp.kernels.segment.unigram_lattice import Lattice
 from numba_nlp.kernels.segment.unigram_memory import (
     RESET,
     UNKNOWN_SCORE,
@@ -147,6 +148,26 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
 
     def numbers_of(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
         return ids if self._renumbering is None else self._renumbering.numbers_of(ids)
+
+    def lattice(self, text: bytes) -> tuple[bytes, Lattice, NDArray[np.int64]]:
+        """All segmentations of a text.
+
+        Parameters
+        ----------
+        text : bytes
+            UTF-8.
+
+        Returns
+        -------
+        normalized : bytes
+        lattice : Lattice
+        token_ends : int64[k]
+            Where the tokens of the best segmentation end, in bytes of ``normalized``.
+        """
+        tables = self.lattice_tables()
+        normalized = self._normalized(np.frombuffer(text, np.uint8))
+        (best,) = unigram_sampling.nbest(self._unigram, normalized, 1)
+        return normalized.tobytes(), unigram_sampling.new_lattice(tables, normalized), best.token_ends
 
     @cached_property
     def _lattice(self) -> UnigramTables:

@@ -1,0 +1,105 @@
+"""Write ``docs/cli.md``, the reference of the command line, from the commands themselves.
+
+``python -m tools.cli_page`` rewrites the page; a test sees that it is up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, get_type_hints
+
+import typer
+
+from tools.files import ROOT
+from vocab_tools.commands import app
+
+__all__ = ["PAGE", "page"]
+
+PAGE = ROOT / "docs" / "cli.md"
+_HEAD = """\
+# Command line
+
+`pip install 'numba_nlp[cli]'` installs `vocab-tools`; figures need `numba_nlp[plot]` too. This page is written by
+`python -m tools.cli_page` from the commands themselves; `vocab-tools COMMAND --help` says the same.
+
+A file `-` is the standard input. Files appear whole or not at all, and a source is never overwritten. Exit codes: 0
+done, 1 the source, the file or the vocabulary is at fault (one line on stderr), 2 the command line is.
+"""
+
+
+def page() -> str:
+    """The page."""
+    parts = [_HEAD]
+    for words, command in _commands(typer.main.get_command(app), ("vocab-tools",)):
+        parts.append("\n".join(_section(words, command)))
+    return "\n".join(parts)
+
+
+def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Commands that do something, in the order in which they are shown, with the words that call them."""
+    below = getattr(command, "commands", None)
+    if below is None:
+        yield words, command
+        return
+    for name in sorted(below):
+        yield from _commands(below[name], (*words, name))
+
+
+def _section(words: tuple[str, ...], command: Any) -> Iterator[str]:
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
+    yield f"## `{' '.join(words)}`"
+    yield ""
+    yield " ".join(command.help.split())
+    yield ""
+    types = get_type_hints(command.callback)
+    shown = [f"[{_name(one)}]" if not one.required else _name(one) for one in arguments]
+    needed = [f"{max(one.opts, key=len)} {_value(one, types)}" for one in options if one.required]
+    yield f"    {' '.join([*words, *needed, '[OPTIONS]', *shown])}"
+    yield ""
+    yield "| | |"
+    yield "|---|---|"
+    for one in arguments:
+        yield f"| `{_name(one)}` | {_text(one.help)} |"
+    for one in options:
+        if "--help" not in one.opts:
+            yield f"| {_spelling(one, types)} | {_text(one.help)}{_default(one)} |"
+    yield ""
+
+
+def _name(argument: Any) -> str:
+    return str(argument.metavar or argument.name.upper())
+
+
+def _spelling(option: Any, types: dict[str, Any]) -> str:
+    names = ", ".join(f"`{name}`" for name in sorted(option.opts, key=len, reverse=True))
+    if option.secondary_opts:
+        names += f" / `{option.secondary_opts[0]}`"
+    value = _value(option, types)
+    return f"{names} `{value}`" if value else names
+
+
+def _value(option: Any, types: dict[str, Any]) -> str:
+    """What stands behind an option; told by the function, since versions of typer differ in what they keep."""
+    if option.is_flag:
+        return ""
+    named = str(types[option.name])
+    return str(option.metavar or ("N" if "int" in named else "FILE" if "Path" in named else "TEXT"))
+
+
+def _default(option: Any) -> str:
+    """What an option is if it is not given, where that is a value."""
+    default = option.default
+    if option.required or option.is_flag or default is None or default == "" or callable(default):
+        return ""
+    if not isinstance(default, (int, str)):
+        return ""
+    return f" Default: {default}."
+
+
+def _text(text: str | None) -> str:
+    return " ".join((text or "").split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

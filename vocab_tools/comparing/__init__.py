@@ -1,0 +1,1 @@
+"""What two tokenizers make of the same texts."""

@@ -1,0 +1,1 @@
+"""Vocabularies with fewer or more pieces, written in the format that they came in."""
