@@ -8,6 +8,7 @@ included; :class:`numba_nlp.Tokenizer` gives the ids of sentencepiece, and is fa
 from __future__ import annotations
 
 import importlib
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._arguments import choice, shown
+from numba_nlp.errors import InvalidTextError
 from numba_nlp.text_rows import TextRows
 from numba_nlp.tokenizer import Tokenizer
 from numba_nlp.vocabulary import Vocabulary
@@ -31,6 +33,8 @@ _MERGING = {
 _UNIGRAM = {"nested_loops": ("unigram", "nested_loops"), "trie": ("unigram", "trie")}
 ALGORITHMS = (*_MERGING, *_UNIGRAM)
 _UNKNOWN = 1
+#: Vocabularies whose tables are kept.
+_KEPT = 4
 
 
 class ArticleTokens(NamedTuple):
@@ -74,6 +78,11 @@ def article_tokens(vocabulary: Tokenizer | Vocabulary, text: str, algorithm: str
     InvalidTextError
         The text is not valid Unicode.
 
+    Notes
+    -----
+    The tables of the last four vocabularies are kept. Memory for the text is made anew in each call; to time the
+    algorithms call their kernels, as ``asv_benchmarks/articles.py`` does.
+
     Examples
     --------
     >>> from vocab_tools.articles import article_tokens
@@ -95,15 +104,13 @@ def article_tokens(vocabulary: Tokenizer | Vocabulary, text: str, algorithm: str
             f"{algorithm!r} is for vocabularies of a SentencePiece .model of type {kind}, and {metadata['name']!r} is "
             "none"
         )
-    content, offsets = made["piece_bytes"].tobytes(), made["piece_offsets"].tolist()
-    pieces = [content[start:stop] for start, stop in pairwise(offsets)]
-    rows = TextRows.from_strings((text,))
+    try:
+        rows = TextRows.from_strings((text,))
+    except InvalidTextError as error:
+        # the way out that it names is an option of other functions
+        raise InvalidTextError(f"`text`: {str(error).partition(';')[0]}", error.row, error.byte) from None
     data = rows.data[rows.starts[0] : rows.ends[0]].copy()
-    if algorithm in _MERGING:
-        unknown = int(np.flatnonzero(made["piece_kinds"] == _UNKNOWN)[0])
-        ids, starts, ends = _merged(pieces, unknown, data, algorithm)
-    else:
-        ids, starts, ends = _best(pieces, made["piece_scores"], data, algorithm)
+    ids, starts, ends = (_merged if algorithm in _MERGING else _best)(made, data, algorithm)
     encoded = data.tobytes()
     slices = [encoded[start:stop].decode() for start, stop in zip(starts.tolist(), ends.tolist(), strict=True)]
     return ArticleTokens(ids, starts, ends, slices)
@@ -113,28 +120,47 @@ def _kernel(module: str, name: str) -> Any:
     return getattr(importlib.import_module(f"numba_nlp.kernels.articles.{module}"), name)
 
 
+def _pieces(vocabulary: Vocabulary) -> list[bytes]:
+    content, offsets = vocabulary["piece_bytes"].tobytes(), vocabulary["piece_offsets"].tolist()
+    return [content[start:stop] for start, stop in pairwise(offsets)]
+
+
+@lru_cache(_KEPT)
+def _merge_pieces(vocabulary: Vocabulary) -> Any:
+    from numba_nlp.kernels.articles.merge_pieces import new_merge_pieces
+
+    unknown = int(np.flatnonzero(vocabulary["piece_kinds"] == _UNKNOWN)[0])
+    return new_merge_pieces(_pieces(vocabulary), unknown)
+
+
+@lru_cache(_KEPT)
+def _unigram_tables(vocabulary: Vocabulary) -> Any:
+    from vocab_tools.compiler.article_unigram import article_tables
+
+    return article_tables(_pieces(vocabulary), vocabulary["piece_scores"])
+
+
 def _merged(
-    pieces: list[bytes], unknown: int, data: NDArray[np.uint8], algorithm: str
+    vocabulary: Vocabulary, data: NDArray[np.uint8], algorithm: str
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    from numba_nlp.kernels.articles.merge_pieces import new_article_scratch, new_merge_pieces
+    from numba_nlp.kernels.articles.merge_pieces import new_article_scratch
 
     room = data.size + 1
     ids, starts, ends = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int64)
-    tables, memory = new_merge_pieces(pieces, unknown), new_article_scratch(data.size)
+    tables, memory = _merge_pieces(vocabulary), new_article_scratch(data.size)
     n = int(_kernel(*_MERGING[algorithm])(tables, data, 0, data.size, memory, ids, starts, ends))
     return ids[:n].copy(), starts[:n].copy(), ends[:n].copy()
 
 
 def _best(
-    pieces: list[bytes], scores: NDArray[np.float32], data: NDArray[np.uint8], algorithm: str
+    vocabulary: Vocabulary, data: NDArray[np.uint8], algorithm: str
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     from numba_nlp.kernels.articles.unigram import new_article_scratch, replace_spaces
-    from vocab_tools.compiler.article_unigram import article_tables
 
     room = 3 * data.size + 1
     prepared, ids, ends = np.empty(room, np.uint8), np.empty(room, np.int32), np.empty(room, np.int64)
     n_bytes = int(replace_spaces(data, 0, data.size, prepared))
-    tables, memory = article_tables(pieces, scores), new_article_scratch(room)
+    tables, memory = _unigram_tables(vocabulary), new_article_scratch(room)
     n = int(_kernel(*_UNIGRAM[algorithm])(tables, prepared, 0, n_bytes, memory, ids, ends, 0))
     # a space became three bytes; tokens end between characters
     places = np.concatenate(([0], np.cumsum(np.where(data == 0x20, 3, 1))))

@@ -175,3 +175,20 @@ def test_an_empty_second_text_is_a_second_text() -> None:
     ours, reference = of_kind("roberta")
     assert reference("the", "")["input_ids"] != reference(["the"], [""])["input_ids"][0]
     assert ours("the", "").input_ids.tolist() == reference(["the"], [""])["input_ids"][0]
+
+
+def test_a_text_longer_than_the_padding_is_an_error() -> None:
+    """transformers gives rows of different length."""
+    options = {"padding": "max_length", "max_length": 4, "truncation": False}
+    ours, reference = of_kind("bert")
+    assert {len(row) for row in reference(["the other", "the"], **options)["input_ids"]} == {4, 5}
+    with pytest.raises(ValueError, match="input 0 has 5 ids, more than the width 4"):
+        ours(["the other", "the"], **options)
+
+
+def test_padding_to_a_length_that_nobody_gives_is_an_error() -> None:
+    """transformers does not pad then."""
+    ours, reference = of_kind("bert")
+    assert [len(row) for row in reference(["the other", "the"], padding="max_length")["input_ids"]] == [5, 4]
+    with pytest.raises(ValueError, match="padding='max_length' needs `max_length`"):
+        ours(["the other", "the"], padding="max_length")
