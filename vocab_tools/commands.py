@@ -20,6 +20,7 @@ from vocab_tools.comparing.command import compare_command
 from vocab_tools.converting.command import convert_command
 from vocab_tools.editing.command import extend_command, prune_command
 from vocab_tools.plotting.command import plot_app
+from vocab_tools.training.command import BOTH_SPELLINGS, train_command
 from vocab_tools.verifying.command import verify_command
 
 __all__ = ["app"]
@@ -33,6 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("convert")(convert_command)
+app.command("train", context_settings=BOTH_SPELLINGS)(train_command)
 app.command("compare")(compare_command)
 app.command("prune")(prune_command)
 app.command("extend")(extend_command)

@@ -21,12 +21,12 @@ from vocab_tools.converting.formats import Opened, Written
 from vocab_tools.converting.score_merges import scores_by_merges
 from vocab_tools.formats.charsmap import CharsmapError, decode_charsmap
 from vocab_tools.formats.description import KIND_BYTE, KIND_CONTROL, KIND_NORMAL
-from vocab_tools.formats.sentencepiece_model import KIND_UNKNOWN
+from vocab_tools.formats.sentencepiece_model import KIND_UNKNOWN, UNK_SURFACE, NormalizerSpec, SentencePieceModel
+from vocab_tools.formats.sentencepiece_writer import serialize
 from vocab_tools.formats.staged_json import BYTE_PIECES, StagedDescription
 from vocab_tools.formats.stages.normalizers import Normalizer, Precompiled, Prepend, Replace
 from vocab_tools.formats.stages.patterns import Pattern
 from vocab_tools.formats.stages.pre_tokenizers import Metaspace, WhitespaceSplit
-from vocab_tools.formats.writers.sentencepiece_model import ModelParts, model_bytes
 
 __all__ = ["json_to_model", "known_stages"]
 
@@ -85,19 +85,36 @@ def json_to_model(source: Opened, ignore: frozenset[str] = frozenset()) -> Writt
     controls = {piece for piece, kind in zip(pieces, kinds, strict=True) if kind == KIND_CONTROL}
     for key, names in _NAMES.items():
         named[key] = next((name for name in names if name in controls), names[0])
-    parts = ModelParts(
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    model = SentencePieceModel(
+        name=described.name,
+        source_digest="",
         model_type=described.model,
-        pieces=pieces,
-        scores=scores,
-        kinds=kinds,
-        charsmap=stages.charsmap,
+        pieces=tuple(piece.encode() for piece in pieces),
+        scores=np.array(scores, np.float32),
+        kinds=np.array(kinds, np.uint8),
         byte_fallback=described.byte_fallback,
-        add_dummy_prefix=stages.add_dummy_prefix,
-        remove_extra_whitespaces=stages.remove_extra_whitespaces,
-        normalizer_name="user_defined" if stages.charsmap else "identity",
-        named=named,
+        unk_id=ids[named["unk"]],
+        bos_id=ids.get(named["bos"], -1),
+        eos_id=ids.get(named["eos"], -1),
+        pad_id=ids.get(named["pad"], -1),
+        unk_piece=named["unk"],
+        bos_piece=named["bos"],
+        eos_piece=named["eos"],
+        pad_piece=named["pad"],
+        unk_surface=UNK_SURFACE,
+        normalizer=NormalizerSpec(
+            name="user_defined" if stages.charsmap else "identity",
+            charsmap=decode_charsmap(stages.charsmap) if stages.charsmap else None,
+            add_dummy_prefix=stages.add_dummy_prefix,
+            remove_extra_whitespaces=stages.remove_extra_whitespaces,
+            escape_whitespaces=True,
+            whitespace_as_suffix=False,
+        ),
+        denormalizer=None,
+        self_test=(),
     )
-    return Written({"": model_bytes(parts)}, {}, (_SPECIAL_TEXT, _DECODING), compares=False)
+    return Written({"": serialize(model)}, {}, (_SPECIAL_TEXT, _DECODING), compares=False)
 
 
 def known_stages(described: StagedDescription, where: str) -> _Stages:

@@ -23,6 +23,7 @@ __all__ = [
     "KIND_UNKNOWN",
     "KIND_UNUSED",
     "MODEL_TYPES",
+    "UNK_SURFACE",
     "NormalizerSpec",
     "SentencePieceModel",
     "message_of",
@@ -41,7 +42,8 @@ _KINDS = {1: KIND_NORMAL, 2: KIND_UNKNOWN, 3: KIND_CONTROL, 4: KIND_USER_DEFINED
 _RESERVED = (KIND_UNKNOWN, KIND_CONTROL, KIND_BYTE)
 #: Pieces of this many bytes are refused, as the reference does.
 _TOO_LONG = 8000
-_DEFAULT_UNK_SURFACE = " \u2047 ".encode()
+#: What the unknown piece decodes to where a file does not say.
+UNK_SURFACE = " \u2047 ".encode()
 _BYTE_PIECES = {b"<0x%02X>" % byte: byte for byte in range(256)}
 
 
@@ -211,7 +213,7 @@ def parse(content: bytes, *, name: str, where: str | Path = "the model") -> Sent
             ("pad_piece", b"<pad>"),
         )
     }
-    unk_surface = trainer.unk_surface if trainer.HasField("unk_surface") else _DEFAULT_UNK_SURFACE
+    unk_surface = trainer.unk_surface if trainer.HasField("unk_surface") else UNK_SURFACE
     _text(unk_surface, f"{where}: trainer_spec.unk_surface")
     made = SentencePieceModel(
         name=name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -50,8 +51,8 @@ def read_blocks(source: Any) -> Iterator[Block]:
 
     Parameters
     ----------
-    source : path-like, str, iterable of path-like or str, Arrow column
-        A ``str`` by itself is a path; in an iterable it is a text.
+    source : path-like, str, iterable of path-like or str, Arrow column, iterable of Arrow columns
+        A ``str`` by itself is a path; in an iterable it is a text. The path ``-`` is the standard input.
 
     Raises
     ------
@@ -80,11 +81,17 @@ def read_blocks(source: Any) -> Iterator[Block]:
                 if not isinstance(path, os.PathLike):
                     raise TypeError(f"item {number} of `source` is {type(path).__name__}, expected a path as before")
                 yield from _blocks_of_file(Path(path))
+        elif type(head).__module__.partition(".")[0] == "pyarrow":
+            for column in chain((head,), items):
+                yield from _blocks_of_column(column)
         else:
             yield from _blocks_of_texts(chain((head,), items))
 
 
 def _blocks_of_file(path: Path) -> Iterator[Block]:
+    if str(path) == "-":
+        yield from _blocks_of_stream(sys.stdin.buffer, "standard input")
+        return
     opener: Any = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rb") as stream:
         yield from _blocks_of_stream(stream, str(path))

@@ -18,10 +18,13 @@ from vocab_tools.formats import subword_codes, tokenizer_json
 from vocab_tools.formats.bert_vocab import WordPieceDescription
 from vocab_tools.formats.character_description import BertOptions, CharacterDescription
 from vocab_tools.formats.character_vocab import SUFFIX
+from vocab_tools.formats.sentencepiece_model import SentencePieceModel
+from vocab_tools.formats.sentencepiece_writer import serialize
 from vocab_tools.formats.staged_json import StagedDescription
 from vocab_tools.formats.writers.json_text import json_bytes, tokenizer_bytes
 from vocab_tools.formats.writers.text_files import codes_bytes, merges_bytes, words_bytes
 from vocab_tools.training import _documents
+from vocab_tools.training._bpe_model import bpe_model_of
 
 __all__ = ["TrainedBpe", "TrainedWordPiece"]
 
@@ -147,6 +150,36 @@ class TrainedBpe(_Described):
         _write(paths[0], json_bytes(dict(sorted(self.vocabulary.items(), key=lambda item: item[1]))))
         _write(paths[1], merges)
         return paths
+
+    def sentencepiece_model(self) -> SentencePieceModel:
+        """The vocabulary as a SentencePiece BPE model.
+
+        A piece has the place at which it was made, negated, as its score. sentencepiece merges any two neighbours that
+        make a piece, where tokenizers takes listed pairs only, so text that the corpus did not have may be cut
+        otherwise than by :meth:`compile`; and a text that begins with a space gets another one before it.
+
+        Raises
+        ------
+        ConversionError
+            The kind is another, or there is no unknown token, which a ``.model`` needs.
+        """
+        if self.kind != "sentencepiece":
+            raise ConversionError(f"a .model holds BPE of kind 'sentencepiece', this is {self.kind!r}")
+        if self.unk_token is None:
+            raise ConversionError("a .model needs an unknown piece; train with unk_token=, among special_tokens")
+        return bpe_model_of(
+            self.name,
+            self.vocabulary,
+            self.merges,
+            unknown=self.unk_token,
+            control=self.special_tokens,
+            user_defined=self.user_defined_symbols,
+            byte_fallback=self.byte_fallback,
+        )
+
+    def write_model(self, path: str | PathLike[str]) -> None:
+        """Write a SentencePiece ``.model``, whole or not at all; see :meth:`sentencepiece_model`."""
+        _write(path, serialize(self.sentencepiece_model()))
 
     def write_codes(self, path: str | PathLike[str]) -> None:
         """Write codes of subword-nmt.

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from numba_nlp.errors import SourceFormatError
 from vocab_tools.compiler.sentencepiece_samples import with_self_test
 from vocab_tools.formats.description import KIND_BYTE, KIND_CONTROL, KIND_NORMAL
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel, parse
@@ -83,8 +84,10 @@ def train_unigram(
     Raises
     ------
     TypeError, ValueError
-        An option that does not exist or is out of its range; a corpus without a word; a `vocab_size` too small for
+        An option that does not exist or is out of its range; a `vocab_size` too small for
         the characters that must be in it or, with `hard_vocab_limit`, larger than what the corpus gives.
+    SourceFormatError
+        A corpus without a word.
     InvalidTextError
         Text that is not valid.
 
@@ -111,7 +114,7 @@ def train_unigram(
                 checked.max_sentence_length,
             )
     if not len(words):
-        raise ValueError("`source` has no words: it is empty, or all of its sentences are left out")
+        raise SourceFormatError("`source` has no words: it is empty, or all of its sentences are left out")
     alphabet = alphabet_of(words, checked)
     if checked.model_type == "word":
         learned = _words(words, alphabet, checked, len(fixed))
