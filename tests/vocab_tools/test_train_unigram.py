@@ -121,18 +121,23 @@ def test_words_and_characters_are_those_of_sentencepiece(model_type, size):
     assert all(expected.get(piece, last) == pytest.approx(last, abs=1e-5) for piece in differing)
 
 
+#: Options that do not touch one another are together.
 OPTIONS = [
-    {"treat_whitespace_as_suffix": True},
-    {"split_digits": True, "split_by_number": False},
-    {"split_by_unicode_script": False},
+    {"treat_whitespace_as_suffix": True, "split_digits": True, "split_by_number": False},
+    {
+        "split_by_unicode_script": False,
+        "pad_id": 3,
+        "unk_id": 5,
+        "bos_id": -1,
+        "eos_id": 0,
+        "unk_piece": "[UNK]",
+        "pad_piece": "[PAD]",
+    },
     {"byte_fallback": True, "character_coverage": 0.98},
-    {"pad_id": 3, "unk_id": 5, "bos_id": -1, "eos_id": 0, "unk_piece": "[UNK]", "pad_piece": "[PAD]"},
-    {"control_symbols": ["<a>", "</s>"], "user_defined_symbols": ["Hamlet", "<s>"]},
-    {"required_chars": "éßж", "character_coverage": 0.99},
-    {"max_sentencepiece_length": 3},
+    {"control_symbols": ["<a>", "</s>"], "user_defined_symbols": ["Hamlet", "<s>"], "max_sentence_length": 60},
+    {"required_chars": "éßж", "character_coverage": 0.99, "max_sentencepiece_length": 3},
     {"normalization_rule_name": "nfkc_cf", "add_dummy_prefix": False},
     {"allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
-    {"max_sentence_length": 60},
 ]
 
 

@@ -188,7 +188,7 @@ def _source(paths: list[Path], input_format: str | None, column: str) -> Any:
 def _train(source: Any, model_type: str, wanted: str, options: dict[str, Any], name: str) -> Any:
     from vocab_tools.training import train_bpe, train_unigram, train_wordpiece
 
-    common = {"name": name, "progress": sys.stderr.isatty()}
+    common: dict[str, Any] = {"name": name, "progress": sys.stderr.isatty()}
     try:
         if model_type == "wordpiece":
             return train_wordpiece(source, **options, **common)
