@@ -34,9 +34,14 @@ def words(paths: Sequence[Path]) -> WordCounts:
     Raises
     ------
     SourceFormatError
-        A line is something else; names it.
+        A line is something else, or the counts are too large; names it.
     """
-    return WordCounts.from_items(pair for path in paths for pair in _pairs(path))
+    try:
+        return WordCounts.from_items(pair for path in paths for pair in _pairs(path))
+    except SourceFormatError:
+        raise
+    except ValueError as error:  # a count, or their sum, beyond what is held
+        raise SourceFormatError(f"{', '.join(map(str, paths))}: {error}") from error
 
 
 def _pairs(path: Path) -> Iterator[tuple[bytes, int]]:

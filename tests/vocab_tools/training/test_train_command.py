@@ -121,10 +121,10 @@ def test_sources_and_formats(corpus, tmp_path):
         (("--model-type", "wordpiece", "--symbols", "1"), 2, "--symbols"),
         (("--model-type", "nothing"), 2, "--model-type"),
         (("--vocab-size", "0"), 2, "vocab_size"),
-        (("--model-type", "bpe", "--kind", "character"), 1, "cannot|would|holds BPE|lose"),
+        (("--model-type", "bpe"), 1, "a .model holds"),
     ],
 )
 def test_what_does_not_work(corpus, tmp_path, arguments, code, message):
     result = run(corpus, "-o", tmp_path / "x.model", *arguments, code=code)
-    assert any(part in result.stderr for part in message.split("|")), result.stderr
+    assert message in result.stderr
     assert not (tmp_path / "x.model").exists()
