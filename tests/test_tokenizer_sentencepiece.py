@@ -109,3 +109,14 @@ def test_models_without_scores_refuse(call) -> None:
     for tok in (random_model(0, "word").ours, random_model(0, "char").ours, gpt2().ours):
         with pytest.raises(UnsupportedFeatureError, match="Unigram"):
             call(tok)
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_byte_pieces_have_all_bytes_of_their_character(kind: str) -> None:
+    ours = random_model(5, kind, usual=True).ours
+    text = "a\U0001f917b"
+    ids, starts, ends = ours.encode(text, spans=True, unit="byte")
+    of_bytes = [place for place, number in enumerate(ids) if ours.id_to_token(number).startswith("<0x")]
+    spelled = [ours.id_to_token(ids[place]) for place in of_bytes]
+    assert spelled == [f"<0x{byte:02X}>" for byte in "\U0001f917".encode()]
+    assert {(int(starts[place]), int(ends[place])) for place in of_bytes} == {(1, 5)}
