@@ -1,7 +1,8 @@
 """How ``tools/fuzz_readers.py`` damages protobuf messages (SentencePiece models), by their wire format.
 
-The wire format is that of https://protobuf.dev/programming-guides/encoding/: a message is a row of fields, each a
-varint of ``number << 3 | type`` and a value, whose type is 0 (varint), 1 (8 bytes), 2 (length and bytes) or 5 (4 bytes).
+The wire format is that of https://protobuf.dev/programming-guides/encoding/: a message is a row of fields, each
+a varint of ``number << 3 | type`` and a value, whose type is 0 (varint), 1 (8 bytes), 2 (length and bytes) or
+5 (4 bytes).
 """
 
 from __future__ import annotations
@@ -131,15 +132,16 @@ def _charsmap(rng: random.Random, blob: bytes) -> bytes:
         return bytes(changed)
     if rng.random() < 0.15:
         return _flip(rng, blob)
-    for _ in range(rng.choice((1, 4, 64))):
-        place = rng.randrange(min(size, len(blob) - 4) // 4)
-        other = rng.randrange(max(1, size // 4))
+    n_units = min(size, len(blob) - 4) // 4
+    for _ in range(rng.choice((1, 4, 64)) if n_units else 0):
+        place, other = rng.randrange(n_units), rng.randrange(n_units)
         (unit,) = struct.unpack_from("<I", blob, 4 + 4 * place)
-        value = rng.choice((
-            unit ^ 1 << rng.randrange(32), 0, 0xFFFFFFFF, 0x80000000 | rng.randrange(1 << 20), unit ^ (place << 10),
-            (place ^ other) << 10 | unit & 0x3FF, struct.unpack_from("<I", blob, 4 + 4 * (other % (size // 4)))[0],
-        ))  # fmt: skip
-        struct.pack_into("<I", changed, 4 + 4 * place, value & 0xFFFFFFFF)
+        (another,) = struct.unpack_from("<I", blob, 4 + 4 * other)
+        values = (
+            unit ^ 1 << rng.randrange(32), 0, 0xFFFFFFFF, 0x80000000 | rng.randrange(1 << 20), unit ^ place << 10,
+            (place ^ other) << 10 | unit & 0x3FF, another,
+        )  # fmt: skip
+        struct.pack_into("<I", changed, 4 + 4 * place, rng.choice(values) & 0xFFFFFFFF)
     return bytes(changed)
 
 

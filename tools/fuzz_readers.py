@@ -47,7 +47,8 @@ MEMORY = 2 << 30
 #: Start of a process with all its seeds, at most.
 START_SECONDS = 600.0
 TEXTS = (
-    "", "To be, or not to be: that's the question.", "  two  spaces\t\ttabs\r\n1234 3.14", "naïve e\u0301 日本 \U0001f44d",
+    "", "To be, or not to be: that's the question.",
+    "  two  spaces\t\ttabs\r\n1234 3.14", "naïve e\u0301 日本 \U0001f44d",
     "▁▁ <unk> </s> <mask> [MASK] <|endoftext|> @@ </w> ##s \x00", "the theatre in the singing, " * 8,
 )  # fmt: skip
 

@@ -212,8 +212,8 @@ def _checkpoints() -> Iterator[Seed]:
     }
     roberta = {
         **checkpoint_folders.merged_files(checkpoint_folders.byte_level("<s>", "<pad>", "</s>", "<unk>", "<mask>")),
-        "tokenizer_config.json": {"tokenizer_class": "RobertaTokenizer", "add_prefix_space": True, "model_max_length": 512},
-        "special_tokens_map.json": {"mask_token": {"content": "<mask>", "lstrip": True}, "extra_special_tokens": ["<x>"]},
+        "tokenizer_config.json": {"tokenizer_class": "RobertaTokenizer", "add_prefix_space": True},
+        "special_tokens_map.json": {"mask_token": {"content": "<mask>"}, "extra_special_tokens": ["<x>"]},
         "added_tokens.json": {"<new>": 270, "<x>": 271},
         "config.json": {"model_type": "roberta"},
     }  # fmt: skip
@@ -224,7 +224,7 @@ def _checkpoints() -> Iterator[Seed]:
     for name, files in (("roberta", roberta), ("bert", bert)):
         yield _of_folder(name, lambda folder, files=files: checkpoint_folders.write_folder(folder, files))
     fast = {"tokenizer.json": staged_tokenizers.made("unigram bytes").to_str(), "tokenizer_config.json": {
-        "tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "</s>", "clean_up_tokenization_spaces": True}}  # fmt: skip
+        "tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "</s>"}}  # fmt: skip
     yield _of_folder("fast", lambda folder: checkpoint_folders.write_folder(folder, fast))
     for name, kind, file, values in (
         ("T5Tokenizer", "unigram_t5", "spiece.model", {"extra_ids": 3}),
@@ -243,8 +243,8 @@ def _checkpoints() -> Iterator[Seed]:
 
 def _compiled() -> Iterator[Seed]:
     chosen = (
-        *islice(_sentencepiece(), 3), *islice(_tokenizer_json(), 0, None, 3), *_gpt2(), *_tiktoken(), *islice(_vocab_txt(), 1),
-        *islice(_subword_nmt(), 1), *islice(_marian(), 1),
+        *islice(_sentencepiece(), 3), *islice(_tokenizer_json(), 0, None, 3), *_gpt2(), *_tiktoken(),
+        *islice(_vocab_txt(), 1), *islice(_subword_nmt(), 1), *islice(_marian(), 1),
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as place:
         for number, seed in enumerate(chosen):

@@ -1,0 +1,109 @@
+"""A short run of ``tools/fuzz_readers.py``, that it finds what is wrong, and what it has found."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import numba_nlp as nlp
+import vocab_tools
+from numba_nlp.errors import SourceFormatError
+from tests.spm_folders import trained
+from tools import fuzz_readers
+from tools.files import ROOT
+from tools.fuzz_messages import read_fields, write_fields
+from tools.fuzz_mutators import mutate
+from tools.fuzz_seeds import READERS, Seed
+
+RESULTS = ROOT / "docs" / "results" / "fuzz_readers.json"
+
+
+def test_three_seconds(tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    arguments = ["--seconds", "3", "--reader", "tiktoken", "--seed", "7", "--limit", "60", "--record", str(record)]
+    assert fuzz_readers.main(arguments) == 0
+    entry = json.loads(record.read_text())["readers"]["tiktoken"]
+    assert entry["findings"] == []
+    assert entry["cases"] == entry["loaded"] + entry["refused"] > 10
+
+
+def test_the_record_has_every_reader_and_no_finding() -> None:
+    readers = json.loads(RESULTS.read_text())["readers"]
+    assert set(readers) == set(READERS)
+    for entry in readers.values():
+        assert entry["findings"] == []
+        assert entry["seconds"] >= 120
+        assert entry["loaded"] > 0
+        assert entry["refused"] > 0
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (KeyError("a"), "KeyError at"),
+        (RecursionError("deep"), "RecursionError at"),
+        (MemoryError(), "MemoryError at"),
+        (SourceFormatError("something is wrong"), "the message names no file"),
+        (SourceFormatError("vocab.txt: " + "a" * 5000), "a message of 5011 characters"),
+    ],
+)
+def test_what_is_no_refusal_is_found(monkeypatch, tmp_path: Path, error: Exception, kind: str) -> None:
+    def load(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(nlp, "load_tokenizer", load)
+    outcome, what, _ = fuzz_readers.check(Seed("a", {"vocab.txt": b"a"}, ("vocab.txt",)), tmp_path)
+    assert outcome == "finding"
+    assert kind in what
+
+
+def test_a_process_that_ends_or_hangs_is_found(monkeypatch) -> None:
+    """The process is a stand-in that begins a case and does not finish it."""
+    started = 'print(\'{"ready": 1}\\n{"case": 0}\', flush=True); '
+    for code, what in (
+        ("import os; os.abort()", "the process ended with -6"),
+        ("import time; time.sleep(60)", "more time"),
+    ):
+        monkeypatch.setattr(fuzz_readers, "_process", _stand_in(started + code))
+        report = fuzz_readers.fuzz_reader("tiktoken", 0.01, 1, 0.5)
+        assert [finding["what"] for finding in report.findings] == [what]
+
+
+def _stand_in(code: str):
+    def process(reader, seconds, seed, first, folder, *, only=False):
+        (folder.parent / "stderr.txt").write_text("")
+        command = [fuzz_readers.sys.executable, "-c", code]
+        return fuzz_readers.subprocess.Popen(
+            command, stdout=fuzz_readers.subprocess.PIPE, stderr=fuzz_readers.subprocess.DEVNULL
+        )
+
+    return process
+
+
+def test_cases_come_again_from_their_numbers() -> None:
+    files = {"vocab.json": b'{"a": 0, "b": 1}', "merges.txt": b"#version: 0.2\na b\n", "a.model": trained("bpe_llama")}
+    made = [mutate(random.Random(number), files) for number in range(200)]
+    assert made == [mutate(random.Random(number), files) for number in range(200)]
+    assert sum(one != files for one in made) > 180
+
+
+def test_messages_are_written_as_they_were_read() -> None:
+    content = trained("bpe_llama")
+    assert write_fields(read_fields(content)) == content
+    with pytest.raises(ValueError, match="no message"):
+        read_fields(content[:-1])
+
+
+# --- what was found ------------------------------------------------------------------------------------------------
+
+
+def test_a_packed_file_of_nothing(tmp_path: Path) -> None:
+    """It was a ValueError of unpacking."""
+    path = tmp_path / "bpe_simple_vocab_16e6.txt.gz"
+    path.write_bytes(gzip.compress(b""))
+    with pytest.raises(SourceFormatError, match=r"bpe_simple_vocab_16e6\.txt\.gz: expected CLIP's file"):
+        vocab_tools.compile(path)
