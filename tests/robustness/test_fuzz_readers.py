@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import random
 from pathlib import Path
 
@@ -11,12 +12,15 @@ import pytest
 
 import numba_nlp as nlp
 import vocab_tools
-from numba_nlp.errors import SourceFormatError
+from numba_nlp._vocabulary_file import file_parts, metadata_digest, payload_digest
+from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError, VocabularyFormatError
+from numba_nlp.vocabulary import Vocabulary
 from tests.spm_folders import trained
+from tests.staged_tokenizers import made, staged
 from tools import fuzz_readers
 from tools.files import ROOT
 from tools.fuzz_messages import read_fields, write_fields
-from tools.fuzz_mutators import mutate
+from tools.fuzz_mutators import _plain, mutate
 from tools.fuzz_seeds import READERS, Seed
 
 RESULTS = ROOT / "docs" / "results" / "fuzz_readers.json"
@@ -48,7 +52,7 @@ def test_the_record_has_every_reader_and_no_finding() -> None:
         (RecursionError("deep"), "RecursionError at"),
         (MemoryError(), "MemoryError at"),
         (SourceFormatError("something is wrong"), "the message names no file"),
-        (SourceFormatError("vocab.txt: " + "a" * 5000), "a message of 5011 characters"),
+        (FileNotFoundError("vocab.txt: " + "a" * 5000), "a message of 5011 characters"),
     ],
 )
 def test_what_is_no_refusal_is_found(monkeypatch, tmp_path: Path, error: Exception, kind: str) -> None:
@@ -107,3 +111,34 @@ def test_a_packed_file_of_nothing(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b""))
     with pytest.raises(SourceFormatError, match=r"bpe_simple_vocab_16e6\.txt\.gz: expected CLIP's file"):
         vocab_tools.compile(path)
+
+
+def test_messages_stay_short(tmp_path: Path) -> None:
+    """A key of 9000 characters was in the message as it is."""
+    path = tmp_path / "tokenizer.json"
+    content = json.loads(made("unigram").to_str())
+    content["normalizer"]["normalizers"][0]["a" * 9000] = 1
+    path.write_text(json.dumps(content))
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        vocab_tools.compile(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: normalizer.normalizers[0].aaa")
+    assert "characters left out" in message
+    assert len(message) <= 2000
+    assert str(pickle.loads(pickle.dumps(caught.value))) == message
+
+
+def test_offsets_without_an_offset(tmp_path: Path) -> None:
+    """It was an IndexError; the digests of the file are right."""
+    vocabulary = Vocabulary.from_bytes(staged("unigram bytes").ours.vocabulary.to_bytes())
+    for name in vocabulary.arrays:
+        arrays = {**vocabulary.arrays, name: vocabulary.arrays[name][:0]}
+        if not vocabulary.arrays[name].size:
+            continue
+        metadata = json.loads(json.dumps(dict(vocabulary.metadata), default=_plain))
+        metadata["payload_digest"] = payload_digest(arrays)
+        metadata["metadata_digest"] = metadata_digest(metadata)
+        path = tmp_path / "a.safetensors"
+        path.write_bytes(b"".join(file_parts(arrays, metadata)))
+        with pytest.raises(VocabularyFormatError, match=r"a\.safetensors: "):
+            nlp.load_tokenizer(path)
