@@ -128,7 +128,7 @@ def _charsmap(rng: random.Random, blob: bytes) -> bytes:
     changed = bytearray(blob)
     size = struct.unpack_from("<I", blob)[0]
     if rng.random() < 0.15:
-        struct.pack_into("<I", changed, 0, rng.choice((0, 1, 4, 1024, size + 4, len(blob), 1 << 31, 0xFFFFFFFF)))
+        struct.pack_into("<I", changed, 0, rng.choice((0, 1, 4, 1024, size ^ 4, len(blob), 1 << 31, 0xFFFFFFFF)))
         return bytes(changed)
     if rng.random() < 0.15:
         return _flip(rng, blob)

@@ -85,7 +85,7 @@ def _recoded(rng: random.Random, content: bytes) -> bytes:
         case 3:
             return b"\xef\xbb\xbf" + content
         case 4:
-            return gzip.compress(content, 1)
+            return gzip.compress(content, 1, mtime=0)
         case 5:
             return content.replace(b"\n", b"\r")
         case _:
@@ -223,7 +223,7 @@ def mutate_packed(rng: random.Random, content: bytes) -> bytes:
     action = rng.randrange(8)
     if action == 0:
         return gzip.compress(bytes(1 << 24), 9, mtime=0) * 64
-    if action < 3:
+    if action < 3 or len(content) > 1 << 19:  # many members already
         return mutate_bytes(rng, content)
     try:
         return gzip.compress(mutate_lines(rng, gzip.decompress(content)), 1, mtime=0)

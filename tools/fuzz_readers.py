@@ -251,7 +251,8 @@ def fuzz_reader(reader: str, seconds: float, seed: int, limit: float, keep: Path
                     number, current = current + 1, None
             if silent:
                 process.kill()
-            code = process.wait()
+            process.communicate()  # waits and closes the pipe
+            code = process.returncode
             report.seconds += time.monotonic() - start
             if current is None and (code or silent):
                 raise RuntimeError(f"{reader}: no start: {(folder.parent / 'stderr.txt').read_text()[-3000:]}")
@@ -295,15 +296,14 @@ def _keep(keep: Path | None, report: Report, folder: Path, found: bool, number: 
 def _again(reader: str, seed: int, number: int, limit: float, folder: Path) -> bool:
     """Whether a case ends in time once all that it needs is compiled."""
     process = _process(reader, 0, seed, number, folder, only=True)
+    passed = False
     for line in _lines(process, 20 * limit):
         if line is None:
             process.kill()
-            break
-        if "done" in line:
-            process.wait()
-            return bool(line["ms"] < 1e3 * limit and line["outcome"] != "finding")
-    process.wait()
-    return False
+        elif "done" in line:
+            passed = line["ms"] < 1e3 * limit and line["outcome"] != "finding"
+    process.communicate()
+    return passed
 
 
 def main(arguments: list[str] | None = None) -> int:
