@@ -6,16 +6,22 @@ import gzip
 import json
 import pickle
 import random
+import re
 from pathlib import Path
 
 import pytest
 
 import numba_nlp as nlp
 import vocab_tools
+from numba_nlp._schemas.byte_bpe import BYTE_BPE
 from numba_nlp._vocabulary_file import file_parts, metadata_digest, payload_digest
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError, VocabularyFormatError
-from tests.spm_folders import trained
+from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
+from numba_nlp.vocabulary import Vocabulary
+from tests.checkpoint_folders import bert_files, write_folder
+from tests.spm_folders import folder_of, trained
 from tests.staged_tokenizers import made, staged
+from tests.toy_vocabulary import toy_vocabulary
 from tools import fuzz_readers
 from tools.files import ROOT
 from tools.fuzz_messages import read_fields, write_fields
@@ -143,3 +149,96 @@ def test_offsets_without_an_offset(tmp_path: Path) -> None:
             nlp.load_tokenizer(path)
         messages.append(str(caught.value))
     assert any("is empty, expected offsets" in message for message in messages)
+
+
+def test_a_pattern_that_is_none() -> None:
+    """It was a KeyError when the vocabulary was used."""
+    vocabulary = toy_vocabulary()
+    with pytest.raises(VocabularyFormatError, match=r"metadata `pattern` is '\(', .* reads 'gpt2' or"):
+        Vocabulary(vocabulary.arrays, {**vocabulary.metadata, "pattern": "("})
+    assert {*ENCODE_ROWS, "regex"} == set(next(f for f in BYTE_BPE.metadata if f.name == "pattern").among)
+
+
+@pytest.mark.parametrize("wrong", [["B"], {"B": 1}, 1, None])
+def test_a_place_of_a_template_that_is_no_name(tmp_path: Path, wrong: object) -> None:
+    """It was a TypeError of what cannot be hashed."""
+    content = json.loads(made("bpe").to_str())
+    content["post_processor"]["pair"][-1] = {"Sequence": {"id": wrong, "type_id": 1}}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(UnsupportedFeatureError, match=r"tokenizer\.json: post_processor\.pair"):
+        vocab_tools.compile(path)
+
+
+@pytest.mark.parametrize(
+    ("vocab", "message"),
+    [
+        ([["a", 0.0], [{"String": ""}, -9.0]], r"model\.vocab\[1\]: expected a piece and its score"),
+        ([["a", 0.0], []], r"model\.vocab\[1\]: expected a piece and its score"),
+        ([["a", 0.0], 3], r"model\.vocab\[1\]: expected a piece and its score"),
+        ({"a": 0, "b": None}, r"model\.vocab: the id of 'b' is None, no integer"),
+        ({"a": "0"}, r"model\.vocab: the id of 'a' is '0', no integer"),
+    ],
+)
+def test_pieces_of_a_checkpoint(tmp_path: Path, vocab: object, message: str) -> None:
+    """It was a TypeError."""
+    content = json.loads(made("unigram").to_str())
+    content["model"]["vocab"] = vocab
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
+    with pytest.raises(SourceFormatError, match=message) as caught:
+        vocab_tools.compile(tmp_path)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_options_of_a_checkpoint_name_it(tmp_path: Path) -> None:
+    """The message did not say which checkpoint."""
+    folder_of(tmp_path, "T5Tokenizer", "unigram_t5", "spiece.model", tokenizer_config={"extra_ids": "Metaspace"})
+    with pytest.raises(SourceFormatError, match="extra_ids must be an integer, got 'Metaspace'") as caught:
+        vocab_tools.compile(tmp_path)
+    assert str(tmp_path) in str(caught.value)
+
+
+MANY = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("codes.txt", f"#version: {MANY}\nt h\nth e</w>\n", {}),
+        ("codes.txt", f"t h 9\nth e</w> {MANY}\n", {}),
+        ("codes.txt", "t h\nth e</w>\n", {"vocabulary": f"the {MANY}\n", "vocabulary_threshold": 2}),
+        ("a.tiktoken", f"YQ== {MANY}\n", {"pattern": "gpt2"}),
+    ],
+)
+def test_numbers_of_many_digits(tmp_path: Path, name: str, content: str, options: dict[str, object]) -> None:
+    """They were a ValueError of int()."""
+    path = tmp_path / name
+    path.write_text(content)
+    if "vocabulary" in options:
+        words = tmp_path / "words.txt"
+        words.write_text(str(options["vocabulary"]))
+        options = {**options, "vocabulary": words}
+    with pytest.raises((SourceFormatError, UnsupportedFeatureError), match=re.escape(str(tmp_path))):
+        vocab_tools.compile(path, **options)
+
+
+def test_ids_of_many_digits(tmp_path: Path) -> None:
+    write_folder(tmp_path, bert_files())
+    config = {"tokenizer_class": "BertTokenizer", "added_tokens_decoder": {MANY: {"content": "<x>"}}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(SourceFormatError, match="expected ids as keys, got '999"):
+        vocab_tools.compile(tmp_path)
+
+
+def test_halves_of_characters(tmp_path: Path) -> None:
+    """They were a UnicodeEncodeError; pairs of escapes are characters."""
+    vocab, merges = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    merges.write_text("#version: 0.2\nt h\n")
+    pieces = {"<unk>": 0, "t": 1, "h": 2, "th": 3, "\U0001f44d": 4}
+    vocab.write_text(json.dumps(pieces))
+    assert "\\ud83d" in vocab.read_text()
+    assert vocab_tools.compile([vocab, merges], family="openai-gpt").size == 5
+    vocab.write_text(json.dumps({**pieces, "\ud800": 5}, indent=0))
+    with pytest.raises(SourceFormatError, match=r"vocab\.json:7: '.ud800' holds half of a character"):
+        vocab_tools.compile([vocab, merges], family="openai-gpt")
