@@ -78,7 +78,7 @@ def test_a_process_that_ends_or_hangs_is_found(monkeypatch) -> None:
         ("import time; time.sleep(60)", "more time"),
     ):
         monkeypatch.setattr(fuzz_readers, "_process", _stand_in(started + code))
-        report = fuzz_readers.fuzz_reader("tiktoken", 0.01, 1, 0.5)
+        report = fuzz_readers.fuzz_reader("tiktoken", 0.01, 1, 0.1)
         assert [finding["what"] for finding in report.findings] == [what]
 
 
