@@ -34,19 +34,34 @@ class NumbaNlpError(Exception):
     """Base of every error that this package raises on purpose."""
 
 
-class VocabularyFormatError(NumbaNlpError, ValueError):
+#: Characters of the longest message about a file.
+_LONGEST_MESSAGE = 2000
+
+
+class _FileError(NumbaNlpError, ValueError):
+    """Quotes a file, whose names and values may be of any length; its message keeps both ends."""
+
+    def __init__(self, message: str) -> None:
+        if len(message) > _LONGEST_MESSAGE:
+            half = _LONGEST_MESSAGE // 2 - 30
+            left_out = len(message) - 2 * half
+            message = f"{message[:half]} ... ({left_out} characters left out) ... {message[-half:]}"
+        super().__init__(message)
+
+
+class VocabularyFormatError(_FileError):
     """A compiled vocabulary file is damaged, foreign, or of another version."""
 
 
-class SourceFormatError(NumbaNlpError, ValueError):
+class SourceFormatError(_FileError):
     """A vocabulary source file (``vocab.json``, ``merges.txt``, ``.tiktoken`` ...) breaks its format."""
 
 
-class UnsupportedFeatureError(NumbaNlpError, ValueError):
+class UnsupportedFeatureError(_FileError):
     """A source asks for a stage or option that cannot be reproduced exactly yet, named in the message."""
 
 
-class ConversionError(NumbaNlpError, ValueError):
+class ConversionError(_FileError):
     """A vocabulary cannot be written in another format without a loss; the message says what would be lost."""
 
 

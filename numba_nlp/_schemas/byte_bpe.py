@@ -19,6 +19,7 @@ from numba_nlp._schemas.fields import (
     fail,
 )
 from numba_nlp._schemas.normalizer import NORMALIZER_ARRAYS, check_normalizer
+from numba_nlp.kernels.segment.patterns import PATTERN_NAMES
 
 __all__ = ["BYTE_BPE", "check_merges"]
 
@@ -94,7 +95,7 @@ BYTE_BPE = Schema(
     metadata=(
         *COMMON_METADATA,
         MetadataField("reference", str, ("tokenizers", "tiktoken")),
-        MetadataField("pattern", str),
+        MetadataField("pattern", str, (*PATTERN_NAMES, "regex", "whole")),
         MetadataField("pattern_regex", str),
         MetadataField("add_prefix_space", bool),
         MetadataField("trim_offsets", bool),

@@ -105,7 +105,7 @@ def _check_parts(file: str, arrays: Arrays, sizes: Mapping[str, int]) -> None:
     offsets, parts = arrays["part_offsets"], arrays["part_ids"]
     if parts.size % 2:
         fail(file, f"array `part_ids` has length {parts.size}, expected an even one")
-    if offsets[0] != 0 or offsets[-1] != parts.size // 2 or (np.diff(offsets) < 0).any():
+    if not offsets.size or offsets[0] != 0 or offsets[-1] != parts.size // 2 or (np.diff(offsets) < 0).any():
         fail(file, f"array `part_offsets` does not rise from 0 to {parts.size // 2}, the number of parts")
     if parts.size:
         numbers, characters = parts[::2], parts[1::2]

@@ -235,7 +235,8 @@ def _check_array(file: str, field: ArrayField, arrays: Arrays, sizes: Mapping[st
 
 
 def _check_offsets(file: str, name: str, offsets: NDArray[Any], target: str, end: int) -> None:
-    # sizes["ids"] >= 1 and sizes["special_tokens"] >= 0 make sure that there is a first offset.
+    if not offsets.size:
+        fail(file, f"array `{name}` is empty, expected offsets that start at 0")
     if offsets[0] != 0:
         fail(file, f"array `{name}` starts at {int(offsets[0])}, expected 0")
     decreasing = offsets[1:] < offsets[:-1]

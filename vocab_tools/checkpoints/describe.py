@@ -90,6 +90,18 @@ def describe(folder: Folder, given: Mapping[str, Any], *, name: str | None = Non
         A keyword that the class does not take.
     """
     class_name, family, settings = _settings_of(folder, given)
+    with _named(str(folder.path), class_name):
+        return _describe(folder, class_name, family, settings, name, allow_gaps)
+
+
+def _describe(
+    folder: Folder,
+    class_name: str,
+    family: Family | DirectFamily | None,
+    settings: Settings,
+    name: str | None,
+    allow_gaps: bool,
+) -> Any:
     if isinstance(family, DirectFamily):
         described = family.describe(folder, settings, {**family.defaults, **settings.values})
         return described if name is None else dataclasses.replace(described, name=name)

@@ -52,10 +52,7 @@ class Document:
         }
         vocab = self.state["model"]["vocab"]
         self._n_pieces = len(vocab)
-        if isinstance(vocab, dict):
-            self._pieces: dict[str, int] = vocab
-        else:
-            self._pieces = {piece: number for number, (piece, *_) in enumerate(vocab)}
+        self._pieces = _pieces_of(vocab, source)
         self._ids: dict[str, int] = {}
         self._tokens: dict[int, AddedTokenOptions] = {}
         self._skipped: set[str] = set()
@@ -220,3 +217,20 @@ class Document:
             for entry in self.state["added_tokens"]
         ]
         return {**self.state, "added_tokens": tokens}
+
+
+def _pieces_of(vocab: Any, source: str) -> dict[str, int]:
+    """Ids by piece, of an object of ids or an array of pieces with scores."""
+    if isinstance(vocab, dict):
+        for piece, number in vocab.items():
+            if type(number) is not int:
+                raise SourceFormatError(f"{source}: model.vocab: the id of {piece!r:.60} is {number!r:.60}, no integer")
+        return vocab
+    pieces: dict[str, int] = {}
+    for number, entry in enumerate(vocab):
+        if not isinstance(entry, (list, tuple)) or len(entry) != 2 or not isinstance(entry[0], str):
+            raise SourceFormatError(
+                f"{source}: model.vocab[{number}]: expected a piece and its score, got {entry!r:.60}"
+            )
+        pieces[entry[0]] = number
+    return pieces

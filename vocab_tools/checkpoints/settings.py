@@ -22,6 +22,8 @@ NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
 _CONFIG, _TOKENS_MAP, _ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 #: Keys that stand for an argument of a class but are no settings: a folder cannot give what its files are for.
 _REFUSED = ("gguf_file", "init_inputs", "merges", "post_processor", "tokenizer_object", "vocab")
+#: Digits of an id in a key, at most; int() takes time for more, and refuses very many.
+_ID_DIGITS = 18
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
@@ -222,7 +224,7 @@ def _added_by_id(folder: Folder, listed: Any) -> dict[int, AddedTokenOptions]:
         raise SourceFormatError(f"{place}: expected an object of ids and tokens, got {_shown(listed)}")
     added: dict[int, AddedTokenOptions] = {}
     for key, entry in listed.items():
-        if not key.isascii() or not key.isdigit():
+        if not key.isascii() or not key.isdigit() or len(key) > _ID_DIGITS:
             raise SourceFormatError(f"{place}: expected ids as keys, got {_shown(key)}")
         _check_id(place, int(key))
         added[int(key)] = token_of(place, key, entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -61,7 +62,7 @@ def _split(given: str | Sequence[str]) -> list[str]:
 
 def _part(written: str, source: str) -> dict[str, Any]:
     name, *types = written.split(":")
-    if not written or len(types) > 1 or not all(kind.isascii() and kind.isdigit() for kind in types):
+    if not written or len(types) > 1 or not all(re.fullmatch(r"[0-9]{1,9}", kind) for kind in types):
         raise SourceFormatError(
             f"{source}: {written!r} cannot stand in a template: a special token there has neither spaces nor colons"
         )

@@ -159,7 +159,7 @@ def read_clip(path: str | Path, *, name: str | None = None) -> CharacterDescript
         raise SourceFormatError(f"{path}: cannot be unpacked to text: {error}") from error
     if unpacker.unconsumed_tail or not unpacker.eof:
         raise SourceFormatError(f"{path}: is cut, or unpacks to more than {min(_MAX_UNPACKED, MAX_SOURCE_BYTES)} bytes")
-    first, *lines = split_lines(text)
+    first, *lines = split_lines(text) or [""]
     n_merges = CLIP_IDS - 2 - 2 * len(_CLIP_ORDER)
     if "#version" not in first or len(lines) < n_merges:
         raise SourceFormatError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ __all__ = ["MAX_SOURCE_BYTES", "digest_of", "line_of", "parse_json", "read_sourc
 
 #: Larger files are refused: the largest vocabulary sources in use are below 50 MB.
 MAX_SOURCE_BYTES = 1 << 29
+
+#: An escape of a surrogate; most stand in pairs.
+_HALF_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class _DuplicateKey(Exception):
@@ -111,16 +116,20 @@ def parse_json(path: Path, text: str, read_float: Callable[[str], float] = float
     Raises
     ------
     SourceFormatError
-        Text that is not JSON, nests too deeply, holds NaN or Infinity, or repeats a key; with the line.
+        Text that is not JSON, nests too deeply, holds NaN, Infinity or half of a character (a surrogate without the
+        other one), or repeats a key; with the line.
     """
 
     def refuse_constant(name: str) -> Any:
         raise SourceFormatError(f"{path}:{line_of(text, name)}: {name} is not JSON")
 
     try:
-        return json.loads(
+        value = json.loads(
             text, object_pairs_hook=_refuse_duplicates, parse_constant=refuse_constant, parse_float=read_float
         )
+        if _HALF_ESCAPED.search(text):
+            _refuse_halves(path, text, value)
+        return value
     except _DuplicateKey as duplicate:
         key = duplicate.args[0]
         raise SourceFormatError(
@@ -133,6 +142,20 @@ def parse_json(path: Path, text: str, read_float: Callable[[str], float] = float
             raise
         # Deep nesting, or an integer of more digits than int() takes: either way no vocabulary.
         raise SourceFormatError(f"{path}: not the JSON of a vocabulary: {error}") from error
+
+
+def _refuse_halves(path: Path, text: str, value: Any) -> None:
+    """Refuse texts that no encoding can write, anywhere in a JSON value."""
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, dict):
+            todo += [*item, *item.values()]
+        elif isinstance(item, list):
+            todo += item
+        elif isinstance(item, str) and (half := _HALF.search(item)):
+            line = line_of(text, item)
+            raise SourceFormatError(f"{path}:{line}: {item!r:.80} holds half of a character, {half[0]!r}")
 
 
 def line_of(text: str, key: str, occurrence: int = 1) -> int:

@@ -176,7 +176,7 @@ def parse_codes(
     if text.startswith("#version:"):
         line, _, text = text.partition("\n")
         numbers = re.sub(r"(\.0+)*$", "", line.split()[-1])
-        if not re.fullmatch(r"[0-9]+(\.[0-9]+)*", numbers):
+        if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})*", numbers):
             raise SourceFormatError(f"{path}:1: expected a version such as '#version: 0.2', got {quote(line)}")
         version, first = tuple(map(int, numbers.split("."))), 2
         if version not in ((0, 1), (0, 2)):
@@ -197,7 +197,7 @@ def _allowed(path: Path, text: str, threshold: int | None) -> list[str]:
     tokens = []
     for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
         parts = line.strip("\r\n ").split(" ")
-        if len(parts) != 2 or not re.fullmatch("-?[0-9]+", parts[1]):
+        if len(parts) != 2 or not re.fullmatch("-?[0-9]{1,18}", parts[1]):
             raise SourceFormatError(f"{path}:{number}: expected a token and its frequency, got {quote(line)}")
         if threshold is None or int(parts[1]) >= threshold:
             tokens.append(parts[0])

@@ -151,7 +151,7 @@ def _read_parts(stage: Stage, tokens: Stage, places: dict[str, int]) -> Template
         if set(part.value) == {"Sequence"}:
             place = part.below("Sequence")
             name = place.need("id").value
-            if name not in places or places[name] in ids:
+            if not isinstance(name, str) or name not in places or places[name] in ids:
                 stage.refuse(_needs(places))
             added = [places[name]]
         elif set(part.value) == {"SpecialToken"}:
