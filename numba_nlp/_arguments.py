@@ -19,6 +19,8 @@ import numpy as np
 __all__ = ["choice", "flag", "number", "path", "shown", "string", "strings", "whole"]
 
 _MOST_SHOWN = 80
+#: Bounds above this one stand for what an integer can hold.
+_NEVER_MEANT = 1 << 31
 
 
 def shown(value: object) -> str:
@@ -61,20 +63,26 @@ def whole(name: str, value: Any, least: int | None = None, most: int | None = No
     ------
     TypeError, ValueError
     """
-    what = "a whole number"
-    if least is None:
-        what += "" if most is None else f" of at most {most}"
-    else:
-        what += f" from {least} on" if most is None else f" from {least} to {most}"
-    if isinstance(value, (bool, np.bool_, np.ndarray)):
-        raise TypeError(f"`{name}` must be {what}, got {shown(value)}")
     try:
+        if isinstance(value, (bool, np.bool_, np.ndarray)):
+            raise TypeError
         found = operator.index(value)
     except TypeError:
-        raise TypeError(f"`{name}` must be {what}, got {shown(value)}") from None
-    if (least is not None and found < least) or (most is not None and found > most):
-        raise ValueError(f"`{name}` must be {what}, got {found}")
+        raise TypeError(f"`{name}` must be {_whole_between(least, most)}, got {shown(value)}") from None
+    if most is not None and found > most:
+        raise ValueError(f"`{name}` must be {_whole_between(least, most, names_most=True)}, got {shown(found)}")
+    if least is not None and found < least:
+        raise ValueError(f"`{name}` must be {_whole_between(least, most)}, got {shown(found)}")
     return found
+
+
+def _whole_between(least: int | None, most: int | None, *, names_most: bool = False) -> str:
+    # a bound that is there for the sake of int64 helps nobody whose mistake is another one
+    if most is not None and not names_most and most > _NEVER_MEANT:
+        most = None
+    if least is None:
+        return "a whole number" if most is None else f"a whole number of at most {most}"
+    return f"a whole number from {least} on" if most is None else f"a whole number from {least} to {most}"
 
 
 def number(name: str, value: Any, least: float, most: float | None = None) -> float:

@@ -181,10 +181,12 @@ def test_tensors(bert: nlp.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"padding": "widest"}, "`padding` must be True, False, 'longest', 'max_length' or 'do_not_pad', got 'widest'"),
         ({"padding": "max_length"}, "padding='max_length' needs `max_length`"),
-        ({"truncation": "first"}, "`truncation` must be .*'only_first', 'only_second', got 'first'"),
+        (
+            {"truncation": "first"},
+            "`truncation` must be .*'only_first', 'only_second' or 'do_not_truncate', got 'first'",
+        ),
         ({"truncation": "only_second", "max_length": 9}, "there are no second texts; pass `text_pair`"),
         ({"max_length": -1}, "`max_length` must be a whole number from 0 on, got -1"),
-        ({"max_length": True}, "`max_length` must be a whole number from 0 on, got True"),
         ({"max_length": 1}, r"special tokens, 2, got 1; raise it or pass add_special_tokens=False"),
         ({"max_length": 5, "stride": 3}, "`stride` must be less than .* room for, 3, got 3"),
         ({"stride": -1}, "`stride` must be a whole number from 0 on"),
@@ -193,7 +195,7 @@ def test_tensors(bert: nlp.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"padding_side": "top"}, "`padding_side` must be 'right' or 'left', got 'top'"),
         ({"truncation_side": "top"}, "`truncation_side` must be 'right' or 'left', got 'top'"),
         ({"return_tensors": "tf"}, "`return_tensors` must be None, 'np' or 'pt', got 'tf'"),
-        ({"nulls": "null"}, "`nulls` must be 'error' or 'empty' for model inputs, got 'null'"),
+        ({"nulls": "null"}, "`nulls` must be 'error' or 'empty', got 'null'"),
         ({"padding": True, "pad_id": 1, "pad_token": "<pad>"}, "give `pad_token` or `pad_id`, not both"),
         ({"padding": True, "pad_id": 2**31}, "`pad_id` must fit int32, got 2147483648"),
     ],
@@ -203,7 +205,9 @@ def test_options_are_checked_before_any_text(bert: nlp.Tokenizer, options: dict[
         bert(["a lone surrogate: \ud800"], **options)
 
 
-@pytest.mark.parametrize("options", [{"stride": 1.5}, {"max_length": "9"}, {"pad_id": "0", "padding": True}])
+@pytest.mark.parametrize(
+    "options", [{"stride": 1.5}, {"max_length": "9"}, {"max_length": True}, {"pad_id": "0", "padding": True}]
+)
 def test_options_of_the_wrong_type(bert: nlp.Tokenizer, options: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=f"`{next(iter(options))}` must be "):
         bert(["\ud800"], **options)
@@ -317,7 +321,7 @@ def test_encode_padded_keeps_the_shape_of_arrays(bert: nlp.Tokenizer) -> None:
 def test_encode_padded_checks_its_options(bert: nlp.Tokenizer) -> None:
     with pytest.raises(ValueError, match="`dtype` must be int32 or int64, got <class 'float'>"):
         nlp.encode_padded(bert, ["a"], 4, dtype=float)
-    with pytest.raises(ValueError, match="`max_length` must be at least the number of special tokens, 2, got 1"):
+    with pytest.raises(ValueError, match="`length` must be at least the number of special tokens, 2, got 1"):
         nlp.encode_padded(bert, ["a"], 1)
     with pytest.raises(TypeError, match="`texts` is one str"):
         nlp.encode_padded(bert, "a", 4)

@@ -98,6 +98,8 @@ class CachedEncoder(ABC):
     ids_per_byte: int = 1
     #: What users call the kind.
     kind: str
+    #: Whether it merges pairs.
+    has_merges: bool = False
     #: Whether :meth:`word_numbers` is there.
     knows_words: bool = False
     #: Table that makes ids of what the kernels give, and what of it leaves a single text to the plain way (or -1).
@@ -251,7 +253,8 @@ class CachedEncoder(ABC):
         UnsupportedFeatureError
             The algorithm has no scores.
         """
-        way_out = "; it has dropout= of encode and encode_batch instead" if "BPE" in self.kind else ""
+        drops = type(self)._drop_rows is not CachedEncoder._drop_rows
+        way_out = "; it has dropout= of encode and encode_batch instead" if drops else ""
         raise UnsupportedFeatureError(
             "n-best lists, sampling and scores are there for Unigram models, whose pieces have scores, and this is "
             f"{self.kind}{way_out}"
@@ -353,6 +356,8 @@ class CachedEncoder(ABC):
         state: NDArray[np.uint64],
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Ids and offsets of a block of rows; ``state`` names the first of them."""
+        if self.has_merges:
+            raise UnsupportedFeatureError(f"dropout is not supported with {self.kind}")
         raise UnsupportedFeatureError(
             f"dropout leaves merges of BPE out, and {self.kind} has none; Unigram models have Tokenizer.sample instead"
         )

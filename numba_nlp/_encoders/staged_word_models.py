@@ -74,7 +74,8 @@ class StagedMarkedBpeEncoder(StagedEncoder):
     special_first : uint8[256]
     """
 
-    kind = "character BPE"
+    kind = "pieces with marks of BPE behind general stages"
+    has_merges = True
     #: The heap of a word holds three entries a character.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 2
 

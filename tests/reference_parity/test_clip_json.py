@@ -78,6 +78,12 @@ def assert_refused_or_exact(folder: Path, content: dict[str, Any], section: str,
     path = write(folder, content)
     try:
         ours = nlp.load_tokenizer(path)
+    except SourceFormatError as error:
+        assert "is no piece of the vocabulary" in str(error)  # noqa: PT017
+        # a panic of the library is no Exception
+        with pytest.raises(BaseException, match=r"out of vocabulary|slice index starts"):
+            Tokenizer.from_file(str(path))
+        return
     except UnsupportedFeatureError as error:
         assert str(path) in str(error)  # noqa: PT017
         assert f": {section}" in str(error) or ": pre_tokenizer" in str(error)  # noqa: PT017

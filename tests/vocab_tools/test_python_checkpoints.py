@@ -93,13 +93,6 @@ def test_vocabularies(tmp_path: Path, kind: str) -> None:
         load(kind, folder)
 
 
-def test_scores_are_those_of_the_model_alone(tmp_path: Path) -> None:
-    tokenizer = load("marian", marian_folder(tmp_path))
-    for call in (lambda: tokenizer.nbest("a", 2), lambda: tokenizer.sample("a"), lambda: tokenizer.score("a", [1])):
-        with pytest.raises(UnsupportedFeatureError, match=r"load the \.spm or \.model file by itself"):
-            call()
-
-
 def test_tokens_by_name(tmp_path: Path) -> None:
     tokenizer = load("marian", marian_folder(tmp_path))
     for token in ("</s>", "\u2581the", ">>fra<<", "日本"):

@@ -104,7 +104,9 @@ def test_what_the_file_says(tmp_path: Path) -> None:
     ids=["template", "post", "normalizer", "pre", "decoder", "no type", "no strip_accents"],
 )
 def test_other_ways_to_say_the_same(tmp_path: Path, changes: dict[str, Any]) -> None:
-    first, second = (vocab_tools.compile(write(tmp_path, source(**given)), name="x") for given in ({}, changes))
+    first, second = (
+        vocab_tools.compile(write(tmp_path, source(**given)), name="x", keep_source=False) for given in ({}, changes)
+    )
     assert {**first.metadata, **dict.fromkeys(("source_digest", "metadata_digest"))} == {
         **second.metadata, **dict.fromkeys(("source_digest", "metadata_digest")),
     }  # fmt: skip
