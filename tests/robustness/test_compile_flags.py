@@ -32,8 +32,8 @@ OTHERS = [name for name in FAMILIES if name not in ("byte_bpe", "wordpiece")]
 ALWAYS_CALLED = {
     f"numba_nlp.kernels.{name}"
     for name in ("segment.special.split_rows", "segment.spans.fill_spans", "segment.decode.decode_rows",
-                 "segment.word_spans.fill_word_spans", "segment.decode_wordpiece.choose_forms",
-                 "segment.prefix.prefix_spaces", "tables.hashing.find_piece", "tables.utf8.validate_rows")
+                 "segment.decode_wordpiece.choose_forms", "segment.prefix.prefix_spaces", "tables.hashing.find_piece",
+                 "tables.utf8.validate_rows")
 }  # fmt: skip
 FLAGS = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK", "NUMBA_NLP_PLAIN")
 
