@@ -14,8 +14,9 @@ from numba_nlp._decoders import new_decoder
 from numba_nlp._decoders.decoder import Decoder
 from numba_nlp._decoders.ids import check_errors, checked_ids
 from numba_nlp._encoders import new_encoder
-from numba_nlp._encoders.cached import CachedEncoder, Row, SingleCall
+from numba_nlp._encoders.cached import CachedEncoder, SingleCall
 from numba_nlp._encoders.dropout import checked_dropout
+from numba_nlp._encoders.encoder import Row
 from numba_nlp._encoders.rows import Segments, resolve_threads
 from numba_nlp._input_plan import check_adding
 from numba_nlp._input_settings import InputSettings

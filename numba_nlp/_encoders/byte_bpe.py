@@ -61,6 +61,7 @@ class ByteBpeEncoder(CachedEncoder):
     """
 
     kind = "byte-level BPE"
+    drops = True
     #: The lists of the merge kernels hold three 32-bit entries a byte.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
     knows_words = True
@@ -188,7 +189,7 @@ class ByteBpeEncoder(CachedEncoder):
             refuse_alignment("word ids")
         return words
 
-    def _drop_rows(
+    def drop_rows(
         self,
         data: NDArray[np.uint8],
         starts: NDArray[np.int64],
@@ -213,8 +214,8 @@ class ByteBpeEncoder(CachedEncoder):
             heap, dropped = np.empty(3 * capacity, np.uint64), np.empty(3 * capacity, np.uint64)
             return int(
                 DROP_BYTES[self._pattern](
-                    tables, ranks, source.data, *parts[:4], first, probability, state, new_scratch(0, False, capacity),
-                    heap, dropped, ids, offsets,
+                    tables, source.data, *parts[:4], first, probability, state,
+                    (ranks, new_scratch(0, False, capacity), heap, dropped), ids, offsets,
                 )
             )  # fmt: skip
 
