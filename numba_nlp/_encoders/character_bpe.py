@@ -238,7 +238,7 @@ class CharacterBpeEncoder(CachedEncoder):
         while True:
             status = number_words_character(
                 self.tables, source, source_starts, source_ends, parts.fixed, parts.first_of_row, ids, offsets,
-                new_scratch(capacity), found, words, where,
+                (new_scratch(capacity), found), words, where,
             )  # fmt: skip
             if status != STATUS_OUTPUT_FULL:
                 break

@@ -129,7 +129,7 @@ class WordPieceEncoder(CachedEncoder):
         while True:
             scratch = new_scratch(capacity)
             status = number_words_wordpiece(
-                self.tables, data, *parts[:4], ids, offsets, scratch, np.empty(scratch.text.size, np.int32), words,
+                self.tables, data, *parts[:4], ids, offsets, (scratch, np.empty(scratch.text.size, np.int32)), words,
                 where,
             )  # fmt: skip
             if status != STATUS_OUTPUT_FULL:

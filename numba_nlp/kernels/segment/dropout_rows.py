@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numba_nlp._jit import kernel
+from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment import character_bpe
 from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.character_spans import encode_text
@@ -139,7 +139,7 @@ def _drop_normalized(tables, data, start, stop, probability, state, working, ids
 
 
 def _bytes_function(pattern, scan):
-    drop_segment = kernel(specialise(_drop_bytes, f"_drop_bytes_{pattern}", next_end=scan))
+    drop_segment = inlined(specialise(_drop_bytes, f"_drop_bytes_{pattern}", next_end=scan))
     return kernel(specialise(drop_rows, f"drop_bytes_{pattern}", drop_segment=drop_segment))
 
 
