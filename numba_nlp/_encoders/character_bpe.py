@@ -30,7 +30,7 @@ from numba_nlp.kernels.segment.character_numbers import number_words_character
 from numba_nlp.kernels.segment.character_spans import fill_character_spans
 from numba_nlp.kernels.segment.dropout_rows import drop_characters
 from numba_nlp.kernels.segment.spanned_families import SPANNED_CHARACTERS
-from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
+from numba_nlp.kernels.segment.spanned_rows_memory import MOST_IDS
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR, ascii_end
 from numba_nlp.vocabulary import Vocabulary
 

@@ -33,7 +33,7 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import (
 from numba_nlp.kernels.segment.sentencepiece_bpe_spans import fill_aligned_spans_bpe
 from numba_nlp.kernels.segment.sentencepiece_numbers import number_words_sentencepiece_bpe
 from numba_nlp.kernels.segment.spanned_families import SPANNED_BPE
-from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
+from numba_nlp.kernels.segment.spanned_rows_memory import MOST_IDS
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["SentencePieceBpeEncoder"]
