@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from numba_nlp._extras import EXTRAS
 from numba_nlp.errors import NumbaNlpError
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def errors_in_one_line() -> Iterator[None]:
     """Turn what a user can mend into one line on stderr and exit code 1; bugs keep their traceback."""
     try:
         yield
-    except (NumbaNlpError, OSError) as error:
+    except (NumbaNlpError, OSError, ModuleNotFoundError) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name not in EXTRAS:
+            raise
         typer.echo(f"error: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(1) from error
 

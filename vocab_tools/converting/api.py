@@ -27,6 +27,7 @@ from vocab_tools.converting.table import TABLE
 from vocab_tools.formats.detect import detect
 from vocab_tools.formats.reading import read_source
 from vocab_tools.formats.tokenizer_json import IGNORABLE as IGNORED_BY_READER
+from vocab_tools.writing import write_files
 
 __all__ = ["Converted", "convert"]
 
@@ -191,20 +192,7 @@ _TRIED = {
 
 
 def _write(target: Path, written: Written, wanted: str) -> tuple[Path, ...]:
-    """Write the files, each whole or not at all."""
-    if list(written.files) == [""]:
-        if target.is_dir():
-            raise ConversionError(f"{target}: is a folder, but {FORMATS.get(wanted, 'this')} is one file; name it")
-        paths = {target: written.files[""]}
-    else:
-        if target.exists() and not target.is_dir():
-            raise ConversionError(f"{target}: is a file, but {FORMATS.get(wanted, 'this')} needs a folder; name one")
-        target.mkdir(parents=True, exist_ok=True)
-        paths = {target / name: content for name, content in written.files.items()}
-    for path, content in paths.items():
-        with atomic_writer(path) as stream:
-            stream.write(content)
-    return tuple(paths)
+    return write_files(target, written.files, FORMATS.get(wanted, "this"), ConversionError)
 
 
 def _is_compiled(source: Any) -> bool:

@@ -9,7 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from numba_nlp._atomic import atomic_writer
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.tokenizer import Tokenizer
 from numba_nlp.vocabulary import Vocabulary
@@ -25,6 +24,7 @@ from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.description import Description
 from vocab_tools.formats.reading import read_source
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel
+from vocab_tools.writing import write_files
 
 __all__ = ["OpenedVocabulary", "PathOrPaths", "compiled", "open_vocabulary", "write"]
 
@@ -170,16 +170,4 @@ def write(target: Path, edited: Edited, vocabulary: Vocabulary) -> tuple[Path, .
     if target.suffix == ".safetensors":
         vocabulary.save(target)
         return (target,)
-    if list(edited.files) == [""]:
-        if target.is_dir():
-            raise SourceFormatError(f"{target}: is a folder, but the vocabulary is one file; name it")
-        contents = {target: edited.files[""]}
-    else:
-        if target.exists() and not target.is_dir():
-            raise SourceFormatError(f"{target}: is a file, but the vocabulary needs a folder; name one")
-        target.mkdir(parents=True, exist_ok=True)
-        contents = {target / name: content for name, content in edited.files.items()}
-    for path, content in contents.items():
-        with atomic_writer(path) as stream:
-            stream.write(content)
-    return tuple(contents)
+    return write_files(target, edited.files, "the vocabulary", SourceFormatError)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from numba_nlp.errors import NumbaNlpError
+from numba_nlp.errors import NumbaNlpError, SourceFormatError
 from vocab_tools.command_line import errors_in_one_line
 
 __all__ = ["BOTH_SPELLINGS", "train_command"]
@@ -177,7 +177,10 @@ def _target(
 def _source(paths: list[Path], input_format: str | None, column: str) -> Any:
     from vocab_tools.training.command_sources import INPUT_FORMATS, columns, input_format_of, words
 
-    chosen = input_format or input_format_of(paths)
+    try:
+        chosen = input_format or input_format_of(paths)
+    except SourceFormatError as error:
+        raise typer.BadParameter(str(error), param_hint="--input") from error
     if chosen not in INPUT_FORMATS:
         raise typer.BadParameter(f"{chosen!r} is none of {', '.join(INPUT_FORMATS)}", param_hint="--input-format")
     if chosen == "text":
