@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from vocab_tools.command_line import errors_in_one_line, parse_values
+from vocab_tools.command_line import errors_in_one_line, parse_values, show_options
 
 __all__ = ["convert_command"]
 
@@ -74,8 +74,7 @@ def convert_command(
             typer.echo(json.dumps(content, ensure_ascii=False, default=str))
             return
         typer.echo(f"{made.source} -> {made.target}: {', '.join(map(str, made.paths))}")
-        if made.options:
-            typer.echo(f"read it with: {', '.join(f'{key}={value!r}' for key, value in made.options.items())}")
+        show_options(made.options)
         for note in made.notes:
             typer.echo(f"note: {note}")
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vocab_tools.command_line import errors_in_one_line, parse_values, refuse_overwriting
+from vocab_tools.command_line import errors_in_one_line, parse_values, refuse_overwriting, show_options
 
 __all__ = ["extend_command", "prune_command"]
 
@@ -76,7 +76,7 @@ def prune_command(
             typer.echo(json.dumps(content, ensure_ascii=False))
             return
         typer.echo(f"{old:,} ids -> {new:,}: {', '.join(map(str, made.paths))}")
-        _show_options(made.options)
+        show_options(made.options)
 
 
 def extend_command(
@@ -117,14 +117,9 @@ def extend_command(
         typer.echo(f"{len(made.ids):,} tokens added: {', '.join(map(str, made.paths))}")
         for text, number in made.ids.items():
             typer.echo(f"{number}\t{text}")
-        _show_options(made.options)
+        show_options(made.options)
         for note in made.notes:
             typer.echo(f"note: {note}")
-
-
-def _show_options(options: dict[str, Any]) -> None:
-    if options:
-        typer.echo(f"read it with: {', '.join(f'{key}={value!r}' for key, value in options.items())}")
 
 
 def _lines(path: str) -> list[str]:

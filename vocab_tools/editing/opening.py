@@ -15,6 +15,7 @@ from numba_nlp.vocabulary import Vocabulary
 from vocab_tools.compiler.api import build_arrays, open_source
 from vocab_tools.compiler.api import compile as compile_source
 from vocab_tools.compiler.kept_source import kept_source
+from vocab_tools.converting.formats import FORMATS, READ_AS, told_format
 from vocab_tools.editing.editable import Editable, Edited
 from vocab_tools.editing.json_file import editable_json
 from vocab_tools.editing.line_files import editable_merges, editable_ranks, editable_words
@@ -26,7 +27,7 @@ from vocab_tools.formats.reading import read_source
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel
 from vocab_tools.writing import write_files
 
-__all__ = ["OpenedVocabulary", "PathOrPaths", "compiled", "open_vocabulary", "write"]
+__all__ = ["OpenedVocabulary", "PathOrPaths", "check_target", "compiled", "open_vocabulary", "write"]
 
 PathOrPaths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
@@ -156,6 +157,22 @@ def compiled(opened: OpenedVocabulary, edited: Edited) -> Vocabulary:
         source: Any = paths if len(paths) > 1 else paths[0]
         made = compile_source(source, **{"name": opened.name, **edited.options})
         return made.detached()
+
+
+def check_target(target: Path, opened: OpenedVocabulary) -> None:
+    """See that the name of what is to be written does not tell another format than that of the source.
+
+    Raises
+    ------
+    SourceFormatError
+    """
+    own = READ_AS[opened.format]
+    told = told_format(target, own)
+    if told not in (None, own, "compiled"):
+        raise SourceFormatError(
+            f"{target}: by its name it is {FORMATS[told]}, but what changes keeps its format, {FORMATS[own]}; name it "
+            "so, and convert it afterwards"
+        )
 
 
 def write(target: Path, edited: Edited, vocabulary: Vocabulary) -> tuple[Path, ...]:

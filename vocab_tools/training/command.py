@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from numba_nlp.errors import NumbaNlpError, SourceFormatError
-from vocab_tools.command_line import errors_in_one_line
+from vocab_tools.command_line import errors_in_one_line, in_flags
 
 __all__ = ["BOTH_SPELLINGS", "train_command"]
 
@@ -34,6 +34,8 @@ _PLUMBING = {
     "files", "input_files", "output", "model_prefix", "to", "model_type", "input_format", "dict_input", "column",
     "as_json",
 }  # fmt: skip
+#: What BPE is trained when no kind is given, by the format of the output.
+_KIND_OF = {"sentencepiece": "sentencepiece", "subword-nmt": "subword-nmt", "fastbpe": "subword-nmt"}
 _BPE_SPECIALS = ("<unk>", "<s>", "</s>")
 
 
@@ -59,7 +61,9 @@ def train_command(
     vocab_size: Annotated[int | None, _flag("Number of pieces.")] = None,
     num_threads: Annotated[int | None, _flag("Threads; the result does not depend on them.")] = None,
     errors: Annotated[str | None, _flag("Bytes that are not UTF-8: strict or replace.")] = None,
-    kind: Annotated[str | None, _flag("bpe: byte-level, character, subword-nmt or sentencepiece.")] = None,
+    kind: Annotated[
+        str | None, _flag("bpe: byte-level, character, subword-nmt, sentencepiece; default: what the output is of.")
+    ] = None,
     cut: Annotated[str | None, _flag("bpe: how words are cut (gpt2, llama3, ..., bert, whitespace, none).")] = None,
     num_symbols: Annotated[int | None, typer.Option("--symbols", "-s", help="subword-nmt: number of merges.")] = None,
     total_symbols: Annotated[bool | None, typer.Option("--total-symbols", help="Characters count too.")] = None,
@@ -128,7 +132,7 @@ def train_command(
         from vocab_tools.training.command_output import write_trained
 
         written = write_trained(trained, path, wanted)
-        _report(trained, model_type, wanted, written, time.perf_counter() - started, as_json)
+        _report(trained, model_type, wanted, written, time.perf_counter() - started, vocab_size, as_json)
 
 
 def _checked(given: dict[str, Any], model_type: str) -> dict[str, Any]:
@@ -158,16 +162,17 @@ def _paths(given: list[str]) -> list[Path]:
 def _target(
     output: Path | None, prefix: str | None, to: str | None, model_type: str, kind: str | None
 ) -> tuple[Path, str]:
-    from vocab_tools.converting.formats import format_named
-    from vocab_tools.training.command_output import SUFFIXES, output_format
+    from vocab_tools.converting.formats import format_named, format_of_target
+    from vocab_tools.training.command_output import SUFFIXES
 
     if (output is None) == (prefix is None):
         raise typer.BadParameter("give --output, or --model-prefix", param_hint="--output")
     if output is not None:
-        return output, output_format(output) if to is None else format_named(to)
-    usual = {"wordpiece": "vocab.txt", "bpe": "tokenizer.json"}.get(model_type, "sentencepiece")
-    if model_type == "bpe":
-        usual = {"subword-nmt": "subword-nmt", "sentencepiece": "sentencepiece"}.get(kind or "", usual)
+        return output, format_of_target(output) if to is None else format_named(to)
+    # without more words a prefix means what it means for spm_train
+    usual = "vocab.txt" if model_type == "wordpiece" else "sentencepiece"
+    if model_type == "bpe" and kind not in (None, "sentencepiece"):
+        usual = "subword-nmt" if kind == "subword-nmt" else "tokenizer.json"
     wanted = usual if to is None else format_named(to)
     if wanted not in SUFFIXES:
         raise typer.BadParameter(f"{wanted} is not trained", param_hint="--to")
@@ -196,6 +201,7 @@ def _train(source: Any, model_type: str, wanted: str, options: dict[str, Any], n
         if model_type == "wordpiece":
             return train_wordpiece(source, **options, **common)
         if model_type == "bpe":
+            options.setdefault("kind", _KIND_OF.get(wanted, "byte-level"))
             if wanted == "sentencepiece" and options.get("kind") == "sentencepiece":
                 options.setdefault("special_tokens", _BPE_SPECIALS)
                 options.setdefault("unk_token", "<unk>")
@@ -204,10 +210,12 @@ def _train(source: Any, model_type: str, wanted: str, options: dict[str, Any], n
     except NumbaNlpError:
         raise
     except ValueError as error:  # an option that is out of its range, or does not fit the corpus
-        raise typer.BadParameter(str(error)) from error
+        raise typer.BadParameter(in_flags(str(error))) from error
 
 
-def _report(trained: Any, model_type: str, wanted: str, written: list[Path], seconds: float, as_json: bool) -> None:
+def _report(
+    trained: Any, model_type: str, wanted: str, written: list[Path], seconds: float, size: int | None, as_json: bool
+) -> None:
     pieces = getattr(trained, "pieces", None) or trained.vocabulary
     reached = getattr(trained, "reached", True)
     content = {
@@ -222,3 +230,5 @@ def _report(trained: Any, model_type: str, wanted: str, written: list[Path], sec
     typer.echo(f"{model_type}: {len(pieces)} pieces -> {', '.join(map(str, written))} ({wanted}, {seconds:.1f} s)")
     if not reached:
         typer.echo("note: the corpus gives no more; the size asked for was not reached")
+    if size is not None and len(pieces) > size:
+        typer.echo(f"note: more than the {size} asked for: these are special tokens and characters alone")

@@ -11,7 +11,7 @@ from vocab_tools.formats.sentencepiece_model import SentencePieceModel
 from vocab_tools.formats.sentencepiece_writer import write_model
 from vocab_tools.training.trained import TrainedBpe, TrainedWordPiece
 
-__all__ = ["SUFFIXES", "output_format", "write_trained"]
+__all__ = ["SUFFIXES", "write_trained"]
 
 Trained = SentencePieceModel | TrainedBpe | TrainedWordPiece
 #: What is put behind ``--model-prefix``; for two files it is their folder.
@@ -19,23 +19,6 @@ SUFFIXES = {
     "sentencepiece": ".model", "tokenizer.json": ".json", "merges.txt": "", "tiktoken": ".tiktoken",
     "vocab.txt": ".vocab.txt", "subword-nmt": ".codes", "fastbpe": ".fastbpe", "compiled": ".safetensors",
 }  # fmt: skip
-_CODES = (".codes", ".bpe")
-
-
-def output_format(path: Path) -> str:
-    """The format that a name tells; a folder, or a name without suffix, is one of ``vocab.json`` and ``merges.txt``.
-
-    Raises
-    ------
-    SourceFormatError
-    """
-    from vocab_tools.converting.formats import format_of_target
-
-    if path.suffix in _CODES or path.name.startswith("codes"):
-        return "subword-nmt"
-    if path.is_dir() or not path.suffix:
-        return "merges.txt"
-    return format_of_target(path)
 
 
 def write_trained(trained: Trained, path: Path, wanted: str) -> list[Path]:
