@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vocab_tools.command_line import Command, console, parse_values
+from vocab_tools.command_line import Command, console, parse_values, refuse_overwriting
 from vocab_tools.command_line import errors_in_one_line as _errors_in_one_line
 from vocab_tools.comparing.command import compare_command
 from vocab_tools.converting.command import convert_command
@@ -109,8 +109,7 @@ def compile_command(
     ] = True,
 ) -> None:
     """Compile a vocabulary source to one file that loads in milliseconds."""
-    if any(output.exists() and source.exists() and output.samefile(source) for source in sources):
-        raise typer.BadParameter(f"{output} is one of the sources and would be overwritten", param_hint="--output")
+    refuse_overwriting(output, sources)
     special_tokens = _parse_special_tokens(special_token) if special_token else None
     settings = _parse_settings(setting or [])
     with _errors_in_one_line():

@@ -129,6 +129,8 @@ def prune(
         raise SourceFormatError("prune needs corpus= or size=: what is used, or how many ids to keep")
     if id_map is not None:
         check_map_name(Path(id_map))
+        if not Path(id_map).parent.is_dir():
+            raise FileNotFoundError(f"{Path(id_map).parent}: no such folder; make it for the map {id_map}")
     opened = open_vocabulary(source, options)
     check_target(Path(target), opened)
     editable = opened.editable

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from numba_nlp.errors import SourceFormatError
 from vocab_tools.command_line import errors_in_one_line, parse_values, refuse_overwriting, show_options
 
 __all__ = ["extend_command", "prune_command"]
@@ -126,5 +127,11 @@ def _lines(path: str) -> list[str]:
     """Lines that are not empty."""
     from vocab_tools.formats.reading import read_text, split_lines
 
-    text = sys.stdin.buffer.read().decode() if path == "-" else read_text(Path(path))[0]
+    if path != "-":
+        text = read_text(Path(path))[0]
+    else:
+        try:
+            text = sys.stdin.buffer.read().decode()
+        except UnicodeDecodeError as error:
+            raise SourceFormatError(f"standard input: the bytes from offset {error.start} on are not UTF-8") from error
     return [line for line in split_lines(text) if line]

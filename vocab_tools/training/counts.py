@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,12 +26,14 @@ from vocab_tools.training._options import check_tokens
 from vocab_tools.training._word_tables import GrowingTable, join_tables, sort_words
 from vocab_tools.training.cuts import Cut, choose_cut
 
-__all__ = ["Errors", "RowNormalizer", "WordCounts", "count_words", "split_counted"]
+__all__ = ["MOST_THREADS", "Errors", "RowNormalizer", "WordCounts", "count_words", "split_counted"]
 
 _Rows = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
 
 #: Largest count, of a word and of a corpus: what int64 holds.
 MAX_COUNT = (1 << 63) - 1
+#: Each thread that counts has a table and a few blocks of text; more than there are processors gain nothing.
+MOST_THREADS = max(64, os.cpu_count() or 1)
 
 
 @runtime_checkable
@@ -247,6 +250,7 @@ def _count_blocks(
     blocks: Iterator[Block], cut: Cut, prepare: _Preparation, n_threads: int, progress: bool
 ) -> list[GrowingTable]:
     """Count all blocks; as many are in memory as there are threads, and one more that is being read."""
+    n_threads = min(n_threads, MOST_THREADS)
     tables = [GrowingTable() for _ in range(n_threads)]
     free: SimpleQueue[GrowingTable] = SimpleQueue()
     for table in tables:

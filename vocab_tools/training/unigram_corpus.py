@@ -18,7 +18,7 @@ from numba_nlp.kernels.training.unigram_words import ALONE, SPLIT, SUFFIX, count
 from vocab_tools.compiler.charsmap import normalizer_tables, symbol_units
 from vocab_tools.corpus import Block, Errors, read_blocks, rows_of
 from vocab_tools.formats.sentencepiece_model import NormalizerSpec
-from vocab_tools.training.counts import WordCounts
+from vocab_tools.training.counts import MOST_THREADS, WordCounts
 from vocab_tools.training.unigram_options import TrainingOptions
 
 __all__ = ["count_corpus"]
@@ -144,7 +144,7 @@ def count_corpus(
     """
     from tqdm import tqdm
 
-    n_threads = options.threads()
+    n_threads = min(options.threads(), MOST_THREADS)
     counting = _Counting(options, spec, errors)
     free: SimpleQueue[_Words] = SimpleQueue()
     tables = [_Words() for _ in range(n_threads)]

@@ -59,6 +59,24 @@ def test_extend(tmp_path):
     assert content["notes"] == ["the text '<d>' alone does not give its token (id 700)"]
 
 
+def test_names_streams_and_maps_are_checked_before_anything_is_written(tmp_path):
+    words = tmp_path / "vocab.txt"
+    words.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nab\n", encoding="utf-8")
+
+    def refused(*arguments, code, message, stdin=None):
+        result = CliRunner().invoke(app, list(map(str, arguments)), input=stdin)
+        assert result.exit_code == code, result.output
+        assert message in " ".join(result.stderr.split())
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["vocab.txt"]
+
+    prune = ("prune", words, "--size", 7, "-o")
+    refused(*prune, tmp_path / "q.json", code=1, message="by its name it is a tokenizer.json")
+    refused(*prune, "-", code=2, message="it goes into a file")
+    refused(*prune, tmp_path / "q.txt", "--map", tmp_path / "no" / "m.npy", code=1, message="no such folder")
+    extend = ("extend", words, "-o", tmp_path / "more.vocab.txt", "--tokens", "-")
+    refused(*extend, code=1, message="standard input: the bytes from offset 2 on are not UTF-8", stdin=b"x1\xff\n")
+
+
 def test_what_is_refused(tmp_path):
     source = SOURCES["words"](tmp_path).paths
     before = source.read_bytes()
