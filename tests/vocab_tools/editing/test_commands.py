@@ -40,7 +40,7 @@ def test_ranks_need_options_and_say_those_of_the_new_file(tmp_path):
     options = [f"--option={name}={json.dumps(value)}" for name, value in source.options.items()]
     result = run("prune", source.paths, "-o", tmp_path / "new.tiktoken", "--size", "300", *options)
     assert result.exit_code == 0, result.output
-    assert "read it with: pattern='gpt2', special_tokens={'<|end|>': 299}" in result.stdout
+    assert """read it with: --option pattern=gpt2 --option 'special_tokens={"<|end|>": 299}'""" in result.stdout
 
 
 def test_extend(tmp_path):

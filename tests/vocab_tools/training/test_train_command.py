@@ -186,8 +186,8 @@ def test_sizes_that_cannot_be(corpus, tmp_path):
         (("--model-type", "unigram", "--min-frequency", "1"), 2, "--min-frequency"),
         (("--model-type", "wordpiece", "--symbols", "1"), 2, "--symbols"),
         (("--model-type", "nothing"), 2, "--model-type"),
-        (("--vocab-size", "0"), 2, "vocab_size"),
-        (("--model-type", "bpe", "--kind", "byte-level"), 1, "would be lost"),
+        (("--vocab-size", "0"), 2, "--vocab-size"),
+        (("--model-type", "bpe", "--kind", "byte-level"), 1, "it would lose how text is cut into words"),
         (("--model-type", "unigram", "--vocab-size", "90000"), 2, "--no-hard-vocab-limit"),
     ],
 )
