@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["extra"]
+__all__ = ["EXTRAS", "extra"]
 
 #: What installs each.
 _INSTALLED_BY = {"awkward": "awkward", "pyarrow": "'numba_nlp[arrow]'", "torch": "'numba_nlp[models]'"}
+#: Names of those libraries.
+EXTRAS = frozenset(_INSTALLED_BY)
 
 
 def extra(name: str) -> Any:
