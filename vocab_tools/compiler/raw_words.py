@@ -14,6 +14,8 @@ one behind the other. That is proved here for the stages in use, one at a time, 
   point with the normalizer itself.
 - Pre-tokenizers look at one character, or at a string without a space behind its first character. So their pieces are
   those of *A* and *B*, but that the last of *A* and the first of *B* may be one piece.
+- Ranges in the original text count from the word then: what a stage adds to *B* has the range of a character of *B*,
+  since a space stands before it.
 - That piece must not matter: some stage cuts before the space, or the model is BPE without ``ignore_merges``, no piece
   has the mark of a space behind another character, and the mark is in the vocabulary, so that runs of unknown
   characters end there.
