@@ -159,7 +159,7 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
     if str(path) == "-":
         yield sys.stdin.buffer
         return
-    if path.suffix != ".gz":
+    if path.suffix.lower() != ".gz":
         with open(path, "rb") as stream:
             yield stream
         return

@@ -27,7 +27,7 @@ def input_format_of(paths: Sequence[Path]) -> str:
     SourceFormatError
         They tell different ones.
     """
-    told = {_SUFFIXES.get(path.suffix, "text"): path for path in reversed(paths)}
+    told = {_SUFFIXES.get(path.suffix.lower(), "text"): path for path in reversed(paths)}
     if len(told) > 1:
         (one, first), (other, second), *_ = sorted(told.items())
         raise SourceFormatError(
