@@ -22,7 +22,8 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Parameters
     ----------
     path : path-like
-        The file to write; replaced if it exists. Pipes and devices are written into.
+        The file to write; replaced if it exists, by one with its permissions. A link stays, and what it leads to is
+        replaced. Pipes and devices are written into.
 
     Yields
     ------
@@ -42,10 +43,13 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target.parent}: no such folder; make it before {target.name!r} is written there")
-    # An own name and mode "x" rather than tempfile: the file gets the ordinary permissions of the user's umask.
+    # An own name and mode "x" rather than tempfile: a new file gets the ordinary permissions of the user's umask.
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(6)}.tmp")
     try:
         with open(temporary, "xb") as stream:
+            if target.is_file():
+                # before anything is in it: what was private is never readable
+                temporary.chmod(target.stat().st_mode & 0o777)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

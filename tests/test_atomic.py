@@ -38,6 +38,28 @@ def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
         assert (tmp_path / "folder" / "file").read_bytes() == content
 
 
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_permissions_of_a_file_stay_and_new_ones_follow_the_umask(tmp_path):
+    def mode_of(path):
+        with atomic_writer(path) as stream:
+            stream.write(b"content")
+            (temporary,) = tmp_path.glob(".*.tmp")
+            seen = temporary.stat().st_mode & 0o777
+        assert path.stat().st_mode & 0o777 == seen
+        return seen
+
+    private = tmp_path / "private"
+    private.write_bytes(b"before")
+    for mode in (0o600, 0o640, 0o444):
+        private.chmod(mode)
+        assert mode_of(private) == mode
+    before = os.umask(0o027)
+    try:
+        assert mode_of(tmp_path / "new") == 0o640
+    finally:
+        os.umask(before)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_is_written_into(tmp_path):
     pipe = tmp_path / "pipe"

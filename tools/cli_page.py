@@ -25,7 +25,7 @@ _HEAD = """\
 A text file `-` is the standard input; for `train` and `convert` the output `-` is the standard output, and what they
 report goes to stderr. Files appear whole or not at all, and a source is never overwritten. Exit codes: 0 done, 1 the
 source, the file or the vocabulary is at fault (one line on stderr, and nothing on stdout, with `--json` too), 2 the
-command line is.
+command line is, 130 stopped by Ctrl-C (files stay as they were).
 """
 
 

@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -95,9 +96,16 @@ class Command(TyperCommand):
         """Run the command."""
         token = _running.set(self)
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         finally:
             _running.reset(token)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """One line without the place in the code, which says nothing on a command line."""
+    typer.echo(f"warning: {' '.join(str(message).split())}", err=True)
 
 
 def in_flags(message: str) -> str:

@@ -63,7 +63,7 @@ def blocks(corpus: Corpus, block_bytes: int = _ENCODED_BYTES) -> Iterator[TextRo
         Text files in UTF-8 (``.gz`` too), whose rows are their lines (without ``\n`` or ``\r\n``); ``"-"`` is the
         standard input. Missing rows of a column are empty.
     block_bytes : int
-        About how much text a block has, one row at least.
+        Most text of a block that has more than one row; a longer row is a block by itself.
 
     Yields
     ------
@@ -159,7 +159,7 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
     if str(path) == "-":
         yield sys.stdin.buffer
         return
-    if path.suffix != ".gz":
+    if path.suffix.lower() != ".gz":
         with open(path, "rb") as stream:
             yield stream
         return
@@ -177,20 +177,29 @@ def _blocks_of_file(path: Path, size: int) -> Iterator[Block]:
 
 def _blocks_of_stream(stream: BinaryIO, name: str, size: int) -> Iterator[Block]:
     kept: list[bytes] = []  # the beginning of a line that goes on
-    first = 0
+    n_kept = first = 0
+    ahead = b""  # what was read behind a line that was longer than a block
     while True:
-        read = stream.read(size)
-        cut = read.rfind(b"\n") + 1
-        if read and not cut:
-            kept.append(read)
-            continue
-        content = b"".join((*kept, read[:cut])) if read else b"".join(kept)
-        if content:
-            yield Block(name, first, content)
+        read = ahead or stream.read(size - n_kept if n_kept < size else size)
+        ahead = b""
         if not read:
-            return
+            break
+        is_long = n_kept >= size
+        cut = (read.find(b"\n") if is_long else read.rfind(b"\n")) + 1
+        if not cut:
+            kept.append(read)
+            n_kept += len(read)
+            continue
+        content = b"".join((*kept, read[:cut]))
+        yield Block(name, first, content)
         first += len(content)
-        kept = [read[cut:]]
+        if is_long:
+            ahead, kept = read[cut:], []
+        else:
+            kept = [read[cut:]]
+        n_kept = sum(map(len, kept))
+    if n_kept:
+        yield Block(name, first, b"".join(kept))
 
 
 def _blocks_of_rows(rows: TextRows, size: int) -> Iterator[Block]:

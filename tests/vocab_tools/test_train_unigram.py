@@ -12,7 +12,7 @@ import sentencepiece
 
 import numba_nlp as nlp
 import vocab_tools
-from numba_nlp.errors import InvalidTextError
+from numba_nlp.errors import InvalidTextError, SourceFormatError
 from tests.made_tokenizers import HAMLET
 from vocab_tools.formats.sentencepiece_writer import serialize, write_model
 from vocab_tools.training.counts import WordCounts
@@ -259,28 +259,63 @@ def test_sizes_that_do_not_fit():
     ("options", "error", "message"),
     [
         ({"vocabsize": 3}, TypeError, "no option `vocabsize`; options are vocab_size, model_type"),
-        ({"vocab_size": 0}, ValueError, "`vocab_size` must be an int from 1 to"),
-        ({"vocab_size": 8000.0}, ValueError, "`vocab_size` must be an int"),
+        ({"vocab_size": 0}, ValueError, "`vocab_size` must be a whole number from 1"),
+        ({"vocab_size": 8000.0}, TypeError, "`vocab_size` must be a whole number"),
         ({"model_type": "bpe"}, ValueError, "`model_type` is 'bpe', known are unigram, word, char"),
-        ({"character_coverage": 0.5}, ValueError, "`character_coverage` must be from 0.98 to 1.0, got 0.5"),
-        ({"character_coverage": math.nan}, ValueError, "`character_coverage` must be from 0.98"),
-        ({"shrinking_factor": 1.0}, ValueError, "`shrinking_factor` must be from 0.5 to 0.95"),
-        ({"num_threads": 0}, ValueError, "`num_threads` must be None or an int of at least 1"),
-        ({"max_sentencepiece_length": 513}, ValueError, "`max_sentencepiece_length` must be an int from 1 to 512"),
-        ({"unk_id": -1}, ValueError, "`unk_id` must be an int from 0"),
+        ({"character_coverage": 0.5}, ValueError, "`character_coverage` must be a number from 0.98 to 1.0, got 0.5"),
+        ({"character_coverage": math.nan}, ValueError, "`character_coverage` must be a number from 0.98"),
+        ({"shrinking_factor": 1.0}, ValueError, "`shrinking_factor` must be a number from 0.5 to 0.95"),
+        ({"num_threads": 0}, ValueError, "`num_threads` must be a whole number from 1 on, got 0"),
+        (
+            {"max_sentencepiece_length": 513},
+            ValueError,
+            "`max_sentencepiece_length` must be a whole number from 1 to 512",
+        ),
+        ({"unk_id": -1}, ValueError, "`unk_id` must be a whole number from 0"),
         ({"bos_id": 0}, ValueError, "`bos_id` is 0, which '<unk>' has already"),
         ({"eos_piece": "<s>"}, ValueError, "`eos_piece` is '<s>', which has id 1 already"),
-        ({"control_symbols": "<a>"}, TypeError, r"`control_symbols` is one str; pass \['<a>'\]"),
+        ({"control_symbols": "<a>"}, TypeError, r"`control_symbols` must hold strings, .* pass \['<a>'\]"),
         ({"control_symbols": ["<a>", "<a>"]}, ValueError, "`control_symbols` holds '<a>', which is defined already"),
         ({"control_symbols": [""]}, ValueError, "`control_symbols` must be text"),
         ({"user_defined_symbols": ["\ud800"]}, ValueError, "holds a lone surrogate"),
         ({"user_defined_symbols": ["<unk>"]}, ValueError, "'<unk>', which is the unknown piece"),
         ({"normalization_rule_name": "nfd"}, ValueError, "`normalization_rule_name` is 'nfd'"),
+        ({"vocab_size": "5"}, TypeError, "`vocab_size` must be a whole number"),
+        ({"shrinking_factor": "x"}, TypeError, "`shrinking_factor` must be a number from 0.5 to 0.95, got 'x'"),
+        ({"character_coverage": None}, TypeError, "`character_coverage` must be a number from 0.98"),
+        ({"unk_surface": 5}, TypeError, "`unk_surface` must be a str, got 5"),
+        ({"unk_surface": "\ud800"}, ValueError, "`unk_surface` must be valid Unicode"),
+        ({"required_chars": 5}, TypeError, "`required_chars` must be a str, got 5"),
+        ({"required_chars": "\ud800"}, ValueError, "`required_chars` must be valid Unicode"),
+        ({"control_symbols": {"<a>"}}, TypeError, "`control_symbols` is a set, whose order differs"),
+        ({"byte_fallback": "x"}, TypeError, "`byte_fallback` must be True or False, got 'x'"),
+        ({"errors": "zz"}, ValueError, "`errors` must be 'strict' or 'replace', got 'zz'"),
+        ({"self_test": "abc"}, TypeError, r"`self_test` must hold strings, got the one 'abc'; pass \['abc'\]"),
     ],
 )
 def test_options_out_of_range(options, error, message):
     with pytest.raises(error, match=message):
         train_unigram(LINES, **options)
+
+
+def test_numbers_of_numpy_are_numbers():
+    options = {"hard_vocab_limit": False, "num_threads": 1}
+    of_numpy = train_unigram(LINES[:50], vocab_size=np.int64(80), character_coverage=np.float64(1.0), **options)
+    assert of_numpy.pieces == train_unigram(LINES[:50], vocab_size=80, character_coverage=1.0, **options).pieces
+
+
+@pytest.mark.parametrize("model_type", ["unigram", "word", "char"])
+def test_sums_that_int64_does_not_hold_are_refused(model_type):
+    with pytest.raises(SourceFormatError, match=f"the characters of all words, .* add up to {10 * 2**61}, more than"):
+        train_unigram({"\u2581aaaaab": 2**61, "\u2581cd": 2**61}, model_type=model_type, max_sentencepiece_length=1)
+
+
+def test_sums_of_weights_of_seeds_are_refused():
+    counts = {"\u2581aaaaab": 2**58, "\u2581cd": 2**58}
+    with pytest.raises(SourceFormatError, match=f"times the 7 of the longest piece, add up to {7 * 10 * 2**58}, more"):
+        train_unigram(counts, vocab_size=12)
+    # where nothing is weighed by its length they fit
+    assert len(train_unigram(counts, vocab_size=8, model_type="char").pieces) == 8
 
 
 def test_defaults_are_those_of_sentencepiece():

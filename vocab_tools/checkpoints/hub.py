@@ -16,16 +16,20 @@ __all__ = ["HUB_OPTIONS", "is_hub_name", "open_folder"]
 HUB_OPTIONS = ("cache_dir", "local_files_only", "revision", "subfolder", "token")
 _NAME = re.compile(r"[A-Za-z0-9](?:[\w.-]*\w)?(?:/[A-Za-z0-9](?:[\w.-]*\w)?)?", re.ASCII)
 #: Endings of the files that are vocabulary sources: such a name is a file that is missing, no checkpoint.
-_FILE_ENDINGS = frozenset(
-    (".bpe", ".codes", ".gz", ".json", ".model", ".safetensors", ".spm", ".tiktoken", ".txt", ".vocab")
-)
+_FILE_ENDINGS = frozenset((
+    ".bpe", ".codes", ".fastbpe", ".gz", ".json", ".merges", ".model", ".npz", ".safetensors", ".spm", ".tiktoken",
+    ".tsv", ".txt", ".vocab", ".yml", ".zip",
+))  # fmt: skip
 #: The files of tokenizers; weights stay where they are.
 _PATTERNS = ("*.json", "*.txt", "*.model", "*.model.*", "*.spm", "*.bpe")
 _NOT_NEEDED = ("*.safetensors.index.json", "*.bin.index.json", "*/*")
 
 
 def is_hub_name(source: object) -> bool:
-    """Whether a source can be the name of a checkpoint on the hub: ``name`` or ``owner/name``, and no path."""
+    """Whether a source can be the name of a checkpoint on the hub: ``name`` or ``owner/name``, and no path.
+
+    Where a folder is called as the owner, ``owner/name`` is a path in it: a mistyped one is not asked for on the hub.
+    """
     return (
         isinstance(source, str)
         and _NAME.fullmatch(source) is not None
@@ -33,6 +37,7 @@ def is_hub_name(source: object) -> bool:
         and "--" not in source
         and PurePosixPath(source).suffix not in _FILE_ENDINGS
         and not Path(source).exists()
+        and not ("/" in source and Path(source).parent.is_dir())
     )
 
 
@@ -103,7 +108,16 @@ def _download(name: str, subfolder: str, options: dict[str, Any]) -> Path:
             )
         )
     except (LocalEntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError) as error:
-        raise FileNotFoundError(
-            f"{name}: there is no such file or folder, and no checkpoint of this name on the Hugging Face hub or in "
-            f"its cache: {error}"
-        ) from error
+        if isinstance(error, RevisionNotFoundError):
+            where = "of this revision on the Hugging Face hub; mend revision="
+        elif isinstance(error, RepositoryNotFoundError):
+            where = "of this name on the Hugging Face hub that this account may read; mend the name"
+        elif options.get("local_files_only") or error.__cause__ is None:
+            where = "of this name in the cache of the Hugging Face hub, which is not asked; mend the name"
+        else:
+            reason = type(error.__cause__).__name__
+            where = (
+                f"of this name in the cache of the Hugging Face hub, which cannot be reached ({reason}); mend the "
+                "name, or the connection"
+            )
+        raise FileNotFoundError(f"{name}: there is no such file or folder, and no checkpoint {where}") from error

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp.errors import SourceFormatError
 from numba_nlp.loading import load_tokenizer
 from numba_nlp.ragged import Ragged
 from numba_nlp.text_rows import TextRows
@@ -183,6 +184,8 @@ def compare(
 
     Raises
     ------
+    SourceFormatError
+        The corpus has no words.
     NumbaNlpError, OSError
         A vocabulary or the corpus cannot be read.
     ValueError
@@ -207,6 +210,8 @@ def compare(
         words += sum(len(text.split()) for text in block if text)
         characters += places.n_characters
         n_bytes += int((block.ends - block.starts).sum())
+    if not words:
+        raise SourceFormatError("the corpus has no words, so there is nothing to compare; give one with text")
     counted = CorpusCounts(rows, words, characters, n_bytes)
     texts = [set(piece_texts(side.tokenizer).values()) for side in sides]
     return Comparison(

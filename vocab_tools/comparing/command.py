@@ -87,6 +87,11 @@ def _as_json(found: Comparison) -> dict[str, Any]:
     }
 
 
+def _percent(share: float, digits: int) -> str:
+    """A share; a dash where there is nothing of which it could be one."""
+    return "-" if share != share else f"{share:.{digits}%}"  # noqa: PLR0124
+
+
 def _print(found: Comparison) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -106,10 +111,10 @@ def _print(found: Comparison) -> None:
         "tokens": [f"{side.tokens:,}" for side in sides],
         "tokens per word": [f"{side.tokens_per_word:.4f}" for side in sides],
         "tokens per byte": [f"{side.tokens_per_byte:.4f}" for side in sides],
-        "unknown tokens": [f"{side.unknown_tokens:,} ({side.unknown_rate:.4%})" for side in sides],
-        "coverage of characters": [f"{side.coverage:.4%}" for side in sides],
-        "ids that occur": [f"{side.used:,} ({side.used_share:.2%})" for side in sides],
-        "pieces in common": [f"{found.common_pieces:,} ({share:.2%})" for share in shares],
+        "unknown tokens": [f"{side.unknown_tokens:,} ({_percent(side.unknown_rate, 4)})" for side in sides],
+        "coverage of characters": [_percent(side.coverage, 4) for side in sides],
+        "ids that occur": [f"{side.used:,} ({_percent(side.used_share, 2)})" for side in sides],
+        "pieces in common": [f"{found.common_pieces:,} ({_percent(share, 2)})" for share in shares],
     }.items():
         table.add_row(label, *values)
     output = console()

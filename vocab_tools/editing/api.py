@@ -111,7 +111,7 @@ def prune(
     Raises
     ------
     SourceFormatError
-        Neither ``corpus`` nor ``size`` is given, or so few ids are not possible.
+        Neither ``corpus`` nor ``size`` is given, so few ids are not possible, or the corpus has no text.
     UnsupportedFeatureError
         The format has no pieces that could go.
     NumbaNlpError, OSError
@@ -163,6 +163,8 @@ def _counts(tokenizer: Tokenizer, corpus: Corpus, n_ids: int, num_threads: int |
     for rows in blocks(corpus):
         ids = tokenizer.encode_batch(rows, special="plain", num_threads=num_threads).values
         counts += np.bincount(ids, minlength=n_ids)
+    if not counts.any():
+        raise SourceFormatError("the corpus gives no tokens, so that every piece would go; give one with text")
     return counts
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -12,11 +14,15 @@ from typing import Any
 from numba_nlp._atomic import atomic_writer
 from numba_nlp.errors import UnsupportedFeatureError
 
-__all__ = ["BEST_COLOUR", "COLOUR", "SUFFIXES", "check_figure_name", "figure", "write_text"]
+__all__ = ["BEST_COLOUR", "COLOUR", "MOST_INCHES", "SUFFIXES", "check_figure_name", "figure", "write_text"]
 
 COLOUR, BEST_COLOUR = "#4477aa", "#cc3311"
 SUFFIXES = (".svg", ".png")
+#: Largest figure, a side and (square inches) as a whole: a .png of it has 60,000 pixels, and 90 million.
+MOST_INCHES, MOST_SQUARE_INCHES = 400, 4000
 _DPI = 150
+_FONT = "DejaVu Sans"
+_NO_GLYPH = re.compile(r"Glyph (\d+) \(.*\) missing from font")
 
 
 def check_figure_name(path: str | PathLike[str]) -> Path:
@@ -54,10 +60,20 @@ def figure(path: str | PathLike[str], width: float, height: float, title: str = 
     Raises
     ------
     UnsupportedFeatureError
-        matplotlib is not installed, or as :func:`check_figure_name`.
+        matplotlib is not installed, the figure is too large, or as :func:`check_figure_name`.
     OSError
+
+    Warns
+    -----
+    UserWarning
+        Characters of a ``.png`` that the font does not have. An ``.svg`` is shown with the fonts of its reader.
     """
     target = check_figure_name(path)
+    if max(width, height) > MOST_INCHES or width * height > MOST_SQUARE_INCHES:
+        raise UnsupportedFeatureError(
+            f"{path}: the figure would have {width:,.0f} x {height:,.0f} inches, and may have {MOST_INCHES} on a side "
+            f"and {MOST_SQUARE_INCHES:,} square inches; draw a shorter text, or fewer words"
+        )
     try:
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -68,7 +84,7 @@ def figure(path: str | PathLike[str], width: float, height: float, title: str = 
         raise UnsupportedFeatureError(
             "plots need matplotlib, which is not installed; install the extra for it: pip install 'numba_nlp[plot]'"
         ) from None
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "numba_nlp", "font.family": "DejaVu Sans"}):
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "numba_nlp", "font.family": _FONT}):
         made = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(made)
         axes = made.add_subplot()
@@ -77,10 +93,31 @@ def figure(path: str | PathLike[str], width: float, height: float, title: str = 
         yield axes
         content = io.BytesIO()
         kind = target.suffix[1:]
-        # the date would make equal figures differ
-        made.savefig(content, format=kind, dpi=_DPI, metadata={"Date": None} if kind == "svg" else None)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            # the date would make equal figures differ
+            made.savefig(content, format=kind, dpi=_DPI, metadata={"Date": None} if kind == "svg" else None)
+    _warn_again(caught, target)
     with atomic_writer(target) as stream:
         stream.write(content.getvalue())
+
+
+def _warn_again(caught: list[warnings.WarningMessage], target: Path) -> None:
+    """Pass warnings on; those of characters without a glyph, one each, become one, of figures that lose them."""
+    missing: set[str] = set()
+    for warning in caught:
+        found = _NO_GLYPH.match(str(warning.message))
+        if found is None:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        else:
+            missing.add(chr(int(found[1])))
+    if missing and target.suffix == ".png":
+        shown = "".join(sorted(missing)[:10])
+        warnings.warn(
+            f"{target}: the font {_FONT} does not have {len(missing)} of the characters ({shown}), which are boxes; "
+            "an .svg keeps them as text",
+            stacklevel=4,
+        )
 
 
 def write_text(axes: Any, x: float, y: float, text: str, **options: Any) -> None:

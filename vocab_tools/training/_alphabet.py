@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._arguments import shown, string
 from numba_nlp.byte_alphabet import BYTE_CHARACTERS
 from numba_nlp.kernels.training.merge_memory import TrainingWords
 from numba_nlp.kernels.training.word_symbols import FORMS, count_characters, fill_symbols, mark_forms
-from vocab_tools.training.counts import WordCounts
+from vocab_tools.training._word_counts import WordCounts, check_occurrences
 
 __all__ = ["Alphabet", "begin", "checked_characters"]
 
@@ -42,12 +43,16 @@ def checked_characters(characters: Iterable[str] | None) -> list[str]:
 
     Raises
     ------
-    ValueError
-        An item is not one character.
+    TypeError, ValueError
+        An item is not one character, or a lone surrogate.
     """
-    given = list(characters or ())
+    if characters is None:
+        return []
+    if not isinstance(characters, Iterable):
+        raise TypeError(f"`initial_alphabet` must hold single characters, got {shown(characters)}")
+    given = list(characters)
     for number, character in enumerate(given):
-        if len(character) != 1:
+        if len(string("initial_alphabet", character)) != 1:
             raise ValueError(f"`initial_alphabet` must hold single characters, got {character!r} at {number}")
     return given
 
@@ -84,7 +89,14 @@ def begin(
     Returns
     -------
     Alphabet
+
+    Raises
+    ------
+    SourceFormatError
+        Counts that a sum of int64 does not hold.
     """
+    # no pair of neighbours occurs more often than there are symbols
+    check_occurrences(counts, "bytes" if is_bytes else "characters")
     totals = np.zeros(256 if is_bytes else _N_CODE_POINTS, np.int64)
     n_symbols = int(count_characters(counts.data, counts.offsets, counts.counts, is_bytes, totals))
     if is_bytes:

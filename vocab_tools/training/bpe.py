@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
+from numba_nlp._arguments import choice, string
 from numba_nlp.kernels.training.merge_memory import RULE_CODES, RULE_COUNTS
 from vocab_tools.formats.character_description import BertOptions
 from vocab_tools.formats.character_vocab import SUFFIX
@@ -12,6 +13,7 @@ from vocab_tools.training._alphabet import begin
 from vocab_tools.training._merging import Learned, learn
 from vocab_tools.training._options import (
     check_counts,
+    check_flags,
     check_mark,
     check_tokens,
     refuse_options,
@@ -147,8 +149,12 @@ def train_bpe(
     >>> train_bpe(["low lower lowest"] * 5, vocab_size=260).merges
     (('l', 'o'), ('lo', 'w'), ('Ġ', 'low'), ('Ġlow', 'e'))
     """
-    if kind not in KINDS:
-        raise ValueError(f"`kind` must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
+    choice("kind", kind, KINDS)
+    string("name", name)
+    check_flags(total_symbols=total_symbols, byte_fallback=byte_fallback, add_prefix_space=add_prefix_space)
+    specials = check_tokens("special_tokens", special_tokens)
+    user_defined = check_tokens("user_defined_symbols", user_defined_symbols)
+    prefix = check_mark("continuing_subword_prefix", continuing_subword_prefix)
     defaults = KINDS[kind]
     is_codes = kind == "subword-nmt"
     refuse_options(
@@ -157,30 +163,27 @@ def train_bpe(
         vocab_size=is_codes and vocab_size is not None,
         num_symbols=not is_codes and num_symbols is not None,
         total_symbols=not is_codes and total_symbols,
-        special_tokens=is_codes and len(special_tokens) > 0,
+        special_tokens=is_codes and len(specials) > 0,
         unk_token=is_codes and unk_token is not None,
         initial_alphabet=kind in ("byte-level", "subword-nmt") and initial_alphabet is not None,
         limit_alphabet=kind in ("byte-level", "subword-nmt") and limit_alphabet is not None,
         byte_fallback=kind != "sentencepiece" and byte_fallback,
         add_prefix_space=kind != "byte-level" and add_prefix_space,
-        continuing_subword_prefix=kind != "character" and continuing_subword_prefix != "",
+        continuing_subword_prefix=kind != "character" and prefix != "",
         end_of_word_suffix=kind != "character" and end_of_word_suffix is not None,
     )
-    check_counts(
+    vocab_size, num_symbols, min_frequency, max_token_length, limit_alphabet = check_counts(
         vocab_size=vocab_size,
         num_symbols=num_symbols,
         min_frequency=min_frequency,
         max_token_length=max_token_length,
         limit_alphabet=limit_alphabet,
     )
-    specials = check_tokens("special_tokens", special_tokens)
-    user_defined = check_tokens("user_defined_symbols", user_defined_symbols)
     if unk_token is not None and unk_token not in specials:
         raise ValueError(f"`unk_token` is {unk_token!r}, which must be one of `special_tokens`, {list(specials)}")
     chosen = defaults.cut if cut is None else cut
     if kind == "byte-level" and not (isinstance(chosen, str) and choose_cut(chosen).is_byte_level):
         raise ValueError(f"`cut` must be a byte-level pattern for kind='byte-level', got {cut!r}")
-    prefix = check_mark("continuing_subword_prefix", continuing_subword_prefix)
     suffix = check_mark("end_of_word_suffix", defaults.suffix if end_of_word_suffix is None else end_of_word_suffix)
 
     counts = count_words(

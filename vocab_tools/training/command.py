@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sys
 import time
@@ -30,6 +32,7 @@ _BPE = {
     "continuing_subword_prefix", "end_of_word_suffix",
 }  # fmt: skip
 _LISTS = ("special_tokens", "control_symbols", "user_defined_symbols")
+_PARTS = '{}; commas or repeat; one with a comma in quotes, as in "a,b",c.'
 _PLUMBING = {
     "files", "input_files", "output", "model_prefix", "to", "model_type", "input_format", "dict_input", "column",
     "as_json",
@@ -71,7 +74,7 @@ def train_command(
     max_token_length: Annotated[int | None, _flag("bpe: products are shorter than this.")] = None,
     initial_alphabet: Annotated[str | None, _flag("bpe, wordpiece: characters that are tokens in any case.")] = None,
     limit_alphabet: Annotated[int | None, _flag("bpe, wordpiece: most characters.")] = None,
-    special_tokens: Annotated[list[str] | None, _flag("bpe, wordpiece: first tokens; commas or repeat.")] = None,
+    special_tokens: Annotated[list[str] | None, _flag(_PARTS.format("bpe, wordpiece: first tokens"))] = None,
     unk_token: Annotated[str | None, _flag("bpe, wordpiece: the unknown token.")] = None,
     add_prefix_space: Annotated[bool | None, _flag("byte-level: a space goes before text.")] = None,
     continuing_subword_prefix: Annotated[str | None, _flag("wordpiece, character: mark inside words.")] = None,
@@ -82,8 +85,8 @@ def train_command(
     strip_accents: Annotated[bool | None, _flag("wordpiece: accents go.")] = None,
     lowercase: Annotated[bool | None, _flag("wordpiece: text in lower case.")] = None,
     byte_fallback: Annotated[bool | None, _flag("Pieces of all bytes, for unknown characters.")] = None,
-    user_defined_symbols: Annotated[list[str] | None, _flag("Pieces that are always whole; commas or repeat.")] = None,
-    control_symbols: Annotated[list[str] | None, _flag("Pieces that text never has; commas or repeat.")] = None,
+    user_defined_symbols: Annotated[list[str] | None, _flag(_PARTS.format("Pieces that are always whole"))] = None,
+    control_symbols: Annotated[list[str] | None, _flag(_PARTS.format("Pieces that text never has"))] = None,
     character_coverage: Annotated[float | None, _flag("Share of characters that are pieces.")] = None,
     normalization_rule_name: Annotated[str | None, _flag("nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity.")] = None,
     normalization_rule_tsv: Annotated[Path | None, _flag("Table of rules.")] = None,
@@ -126,7 +129,7 @@ def train_command(
         path, wanted = _target(output, model_prefix, to, model_type, kind)
         if path.is_file() and any(item.exists() and path.samefile(item) for item in paths):
             raise typer.BadParameter(f"{path} is an input and would be overwritten", param_hint="--output")
-        source = _source(paths, "words" if dict_input else input_format, column)
+        source = _source(paths, "words" if dict_input else input_format, column, errors)
         started = time.perf_counter()
         trained = _train(source, model_type, wanted, options, "trained" if is_stdout(path) else path.stem)
         from vocab_tools.training.command_output import write_trained
@@ -150,10 +153,23 @@ def _checked(given: dict[str, Any], model_type: str) -> dict[str, Any]:
         if key not in takes:
             flag = "--symbols" if key == "num_symbols" else f"--{key.replace('_', '-')}"
             raise typer.BadParameter(f"it does not apply to --model-type {model_type}", param_hint=flag)
-        options[key] = [part for item in value for part in item.split(",")] if key in _LISTS else value
+        options[key] = [part for item in value for part in _parts(item, key)] if key in _LISTS else value
     if model_type not in _SPM and "num_threads" in options:
         options["n_threads"] = options.pop("num_threads")
     return options
+
+
+def _parts(given: str, key: str) -> list[str]:
+    """What commas part, as spm_train reads it: a part in double quotes may hold commas, and quotes twice."""
+    try:
+        rows = list(csv.reader(io.StringIO(given, newline=""), strict=True))
+    except csv.Error as error:
+        flag = f"--{key.replace('_', '-')}"
+        raise typer.BadParameter(
+            f"{given!r}: {error}; a part that begins with a double quote ends with one, and has others twice",
+            param_hint=flag,
+        ) from error
+    return [part for row in rows for part in row] if rows else [""]
 
 
 def _paths(given: list[str]) -> list[Path]:
@@ -182,7 +198,7 @@ def _target(
     return output or Path(f"{prefix}{SUFFIXES[wanted]}"), wanted
 
 
-def _source(paths: list[Path], input_format: str | None, column: str) -> Any:
+def _source(paths: list[Path], input_format: str | None, column: str, errors: str | None) -> Any:
     from vocab_tools.training.command_sources import INPUT_FORMATS, columns, input_format_of, words
 
     try:
@@ -193,7 +209,11 @@ def _source(paths: list[Path], input_format: str | None, column: str) -> Any:
         raise typer.BadParameter(f"{chosen!r} is none of {', '.join(INPUT_FORMATS)}", param_hint="--input-format")
     if chosen == "text":
         return paths
-    return words(paths) if chosen == "words" else columns(paths, chosen, column)
+    if chosen == "words":
+        if errors not in (None, "strict", "replace"):
+            raise typer.BadParameter(f"{errors!r} is neither strict nor replace", param_hint="--errors")
+        return words(paths, replaces=errors == "replace")
+    return columns(paths, chosen, column)
 
 
 def _usual_tokens(options: dict[str, Any], wanted: str) -> None:

@@ -27,7 +27,7 @@ def input_format_of(paths: Sequence[Path]) -> str:
     SourceFormatError
         They tell different ones.
     """
-    told = {_SUFFIXES.get(path.suffix, "text"): path for path in reversed(paths)}
+    told = {_SUFFIXES.get(path.suffix.lower(), "text"): path for path in reversed(paths)}
     if len(told) > 1:
         (one, first), (other, second), *_ = sorted(told.items())
         raise SourceFormatError(
@@ -37,13 +37,15 @@ def input_format_of(paths: Sequence[Path]) -> str:
     return next(iter(told))
 
 
-def words(paths: Sequence[Path]) -> WordCounts:
+def words(paths: Sequence[Path], *, replaces: bool = False) -> WordCounts:
     """Words and counts of tables: a word, a space or tab, and how often it occurs, on each line.
 
     Parameters
     ----------
     paths : sequence of Path
         ``-`` is the standard input; files whose names end in ``.gz`` are unpacked.
+    replaces : bool
+        Words that are not UTF-8 have U+FFFD put there, instead of an error.
 
     Raises
     ------
@@ -51,14 +53,14 @@ def words(paths: Sequence[Path]) -> WordCounts:
         A line is something else, or the counts are too large; names it.
     """
     try:
-        return WordCounts.from_items(pair for path in paths for pair in _pairs(path))
+        return WordCounts.from_items(pair for path in paths for pair in _pairs(path, replaces))
     except SourceFormatError:
         raise
     except ValueError as error:  # a sum of counts beyond what is held
         raise SourceFormatError(f"{', '.join(map(str, paths))}: {error}") from error
 
 
-def _pairs(path: Path) -> Iterator[tuple[bytes, int]]:
+def _pairs(path: Path, replaces: bool) -> Iterator[tuple[str, int]]:
     with open_file(path) as stream:
         for number, line in enumerate(stream, start=1):
             stripped = line.strip(b" \t\r\n")
@@ -72,10 +74,10 @@ def _pairs(path: Path) -> Iterator[tuple[bytes, int]]:
                     f"{path}:{number}: {_shown(stripped)} is not a word, a space or tab, and its count"
                 )
             try:
-                word.decode()
+                text = word.decode(errors="replace" if replaces else "strict")
             except UnicodeDecodeError as error:
                 raise SourceFormatError(f"{path}:{number}: the word {_shown(word)} is not UTF-8") from error
-            yield word, int(count)
+            yield text, int(count)
 
 
 _MOST_DIGITS = 19

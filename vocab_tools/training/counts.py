@@ -7,7 +7,6 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from itertools import chain
 from queue import SimpleQueue
 from typing import Any, Protocol, runtime_checkable
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from numba_nlp._arguments import choice, whole
 from numba_nlp._encoders.rows import NO_IDS, resolve_threads
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.kernels.segment.prefix import prefix_spaces
@@ -23,6 +23,7 @@ from numba_nlp.text_rows import TextRows
 from vocab_tools.corpus import Block, Errors, is_column, read_blocks, rows_of
 from vocab_tools.formats.character_description import BertOptions
 from vocab_tools.training._options import check_tokens
+from vocab_tools.training._word_counts import WordCounts
 from vocab_tools.training._word_tables import GrowingTable, join_tables, sort_words
 from vocab_tools.training.cuts import Cut, choose_cut
 
@@ -30,8 +31,6 @@ __all__ = ["MOST_THREADS", "Errors", "RowNormalizer", "WordCounts", "count_words
 
 _Rows = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
 
-#: Largest count, of a word and of a corpus: what int64 holds.
-MAX_COUNT = (1 << 63) - 1
 #: Each thread that counts has a table and a few blocks of text; more than there are processors gain nothing.
 MOST_THREADS = max(64, os.cpu_count() or 1)
 
@@ -43,97 +42,6 @@ class RowNormalizer(Protocol):
     def normalize_rows(self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> _Rows:
         """Data, starts and ends of the normalised rows, valid UTF-8; row ``i`` is ``data[starts[i]:ends[i]]``."""
         ...
-
-
-@dataclass(frozen=True)
-class WordCounts:
-    """Distinct words as rows of UTF-8, in the order of their bytes, and how often each occurs.
-
-    Attributes
-    ----------
-    data : uint8[m]
-        The words, one behind the other.
-    offsets : int64[n + 1]
-        Word ``i`` is ``data[offsets[i]:offsets[i + 1]]``.
-    counts : int64[n]
-        At least 1 each.
-    """
-
-    data: NDArray[np.uint8] = field(repr=False)
-    offsets: NDArray[np.int64] = field(repr=False)
-    counts: NDArray[np.int64] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        for array in (self.data, self.offsets, self.counts):
-            array.flags.writeable = False
-
-    def __len__(self) -> int:
-        return int(self.counts.size)
-
-    @property
-    def total(self) -> int:
-        """Number of words of the corpus, each as often as it occurs."""
-        return int(self.counts.sum())
-
-    @classmethod
-    def from_items(
-        cls, items: Mapping[str, int] | Mapping[bytes, int] | Iterable[tuple[str | bytes, int]]
-    ) -> WordCounts:
-        """Words and counts that are known already; counts of the same word are added.
-
-        Parameters
-        ----------
-        items : Mapping or iterable of pairs
-            Words as ``str`` or UTF-8 ``bytes``, and how often they occur. Words that occur zero times are left out.
-
-        Returns
-        -------
-        WordCounts
-
-        Raises
-        ------
-        TypeError
-            A word or a count of another type; the message has its place.
-        ValueError
-            A count below 0, or a sum of counts beyond int64.
-        """
-        pairs: Iterable[tuple[str | bytes, int]] = items.items() if isinstance(items, Mapping) else items
-        table: dict[bytes, int] = {}
-        for number, (word, count) in enumerate(pairs):
-            key = _word_bytes(word, number)
-            if isinstance(count, bool) or not isinstance(count, int | np.integer):
-                raise TypeError(f"item {number}: the count of {word!r} must be an int, got {type(count).__name__}")
-            if count < 0:
-                raise ValueError(f"item {number}: the count of {word!r} is {count}, expected 0 or more")
-            if count:
-                table[key] = table.get(key, 0) + int(count)
-        if sum(table.values()) > MAX_COUNT:
-            raise ValueError(f"the counts add up to more than {MAX_COUNT}; divide them by a common number")
-        words = sorted(table)
-        offsets = np.zeros(len(words) + 1, np.int64)
-        np.cumsum(np.array([len(word) for word in words], np.int64), out=offsets[1:])
-        counts = np.array([table[word] for word in words], np.int64)
-        return cls(np.frombuffer(b"".join(words), np.uint8), offsets, counts)
-
-    def items(self) -> Iterator[tuple[bytes, int]]:
-        """Words and counts, in the order of the words' bytes."""
-        data, bounds = self.data.tobytes(), self.offsets.tolist()
-        for row, count in enumerate(self.counts.tolist()):
-            yield data[bounds[row] : bounds[row + 1]], count
-
-
-def _word_bytes(word: object, number: int) -> bytes:
-    if isinstance(word, bytes):
-        key = word
-    elif isinstance(word, str):
-        key = word.encode("utf-8", "surrogatepass")
-    else:
-        raise TypeError(f"item {number}: a word is str or bytes, got {type(word).__name__}")
-    try:
-        key.decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"item {number}: the word {word!r} is not valid Unicode") from error
-    return key
 
 
 def split_counted(source: Any) -> tuple[WordCounts | None, Any]:
@@ -235,8 +143,9 @@ def count_words(
     chosen = choose_cut(cut)
     if add_prefix_space and not chosen.is_byte_level:
         raise SourceFormatError(f"add_prefix_space=True applies to byte-level patterns, not to cut={cut!r}")
-    if errors not in ("strict", "replace"):
-        raise ValueError(f"`errors` must be 'strict' or 'replace', got {errors!r}")
+    choice("errors", errors, ("strict", "replace"))
+    if n_threads is not None:
+        n_threads = whole("n_threads", n_threads, 1)
     prepare = _Preparation(chosen, normalize, add_prefix_space, user_defined_symbols, errors)
     tables = _count_blocks(read_blocks(source, errors), chosen, prepare, resolve_threads(n_threads), progress)
     table = join_tables(tables)

@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from numba_nlp._arguments import choice, string, strings
 from numba_nlp.errors import SourceFormatError
 from vocab_tools.compiler.sentencepiece_samples import with_self_test
 from vocab_tools.formats.description import KIND_BYTE, KIND_CONTROL, KIND_NORMAL
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel, parse
 from vocab_tools.formats.sentencepiece_writer import serialize
-from vocab_tools.training.counts import Errors, WordCounts, split_counted
+from vocab_tools.training._word_counts import WordCounts, check_occurrences
+from vocab_tools.training.counts import Errors, split_counted
 from vocab_tools.training.unigram_corpus import count_corpus
 from vocab_tools.training.unigram_options import MetaPiece, TrainingOptions, meta_pieces, normalizer_of
 from vocab_tools.training.unigram_seeding import Alphabet, Corpus, Pieces, alphabet_of, number_words, seed_pieces
@@ -101,6 +103,9 @@ def train_unigram(
     if unknown:
         raise TypeError(f"no option `{unknown[0]}`; options are {', '.join(TrainingOptions.names())}")
     checked = TrainingOptions(**options)
+    string("name", name)
+    choice("errors", errors, ("strict", "replace"))
+    samples = strings("self_test", self_test)
     fixed = meta_pieces(checked)
     spec = normalizer_of(checked)
     words, source = split_counted(source)
@@ -114,6 +119,10 @@ def train_unigram(
             )
     if not len(words):
         raise SourceFormatError("`source` has no words: it is empty, or all of its sentences are left out")
+    # seeds are weighed by their length
+    check_occurrences(
+        words, "characters", longest=checked.max_sentencepiece_length if checked.model_type == "unigram" else None
+    )
     alphabet = alphabet_of(words, checked)
     if checked.model_type == "word":
         learned = _words(words, alphabet, checked, len(fixed))
@@ -121,7 +130,7 @@ def train_unigram(
         learned = _characters(alphabet, checked, len(fixed))
     else:
         learned = _learn(words, alphabet, checked, len(fixed), progress)
-    return _model(name, checked, fixed, spec, learned, self_test)
+    return _model(name, checked, fixed, spec, learned, samples)
 
 
 def _learn(
@@ -208,7 +217,7 @@ def _words(words: WordCounts, alphabet: Alphabet, options: TrainingOptions, n_fi
 def _characters(alphabet: Alphabet, options: TrainingOptions, n_fixed: int) -> list[_Scored]:
     """The most frequent characters, with the logarithm of their share."""
     counts = np.maximum(alphabet.counts, 1)
-    log_total = math.log(int(counts.sum()))
+    log_total = math.log(sum(counts.tolist()))
     scored = [
         (character, math.log(count) - log_total)
         for character, count in zip(alphabet.characters, counts.tolist(), strict=True)

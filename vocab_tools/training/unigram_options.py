@@ -6,10 +6,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
+from numba_nlp._arguments import number, path, string, whole
 from vocab_tools.formats.description import KIND_BYTE, KIND_CONTROL, KIND_USER_DEFINED
 from vocab_tools.formats.normalization_rules import charsmap_by_name, charsmap_of, read_rules
 from vocab_tools.formats.sentencepiece_model import KIND_UNKNOWN, NormalizerSpec
+from vocab_tools.training._options import check_flags, check_list
 
 __all__ = ["MetaPiece", "TrainingOptions", "meta_pieces", "normalizer_of"]
 
@@ -29,7 +32,7 @@ class TrainingOptions:
     ValueError
         An option is out of its range; the message has its name, value and range.
     TypeError
-        A list of symbols is one ``str``.
+        An option is of another type; the message says so too.
     """
 
     vocab_size: int = 8000
@@ -73,8 +76,8 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         if self.model_type not in MODEL_TYPES:
             raise ValueError(f"`model_type` is {self.model_type!r}, known are {', '.join(MODEL_TYPES)}")
+        self._check_whole("vocab_size", 1, 1 << 24)
         for name, low, high in (
-            ("vocab_size", 1, 1 << 24),
             ("seed_sentencepiece_size", 1, 1 << 30),
             ("num_sub_iterations", 1, 1000),
             ("max_sentencepiece_length", 1, MAX_LENGTH),
@@ -86,30 +89,33 @@ class TrainingOptions:
             ("eos_id", -1, self.vocab_size - 1),
             ("pad_id", -1, self.vocab_size - 1),
         ):
-            value = getattr(self, name)
-            if type(value) is not int or not low <= value <= high:
-                raise ValueError(f"`{name}` must be an int from {low:,} to {high:,}, got {value!r}")
-        if self.num_threads is not None and (type(self.num_threads) is not int or self.num_threads < 1):
-            raise ValueError(f"`num_threads` must be None or an int of at least 1, got {self.num_threads!r}")
-        if not 0.98 <= self.character_coverage <= 1:
-            raise ValueError(f"`character_coverage` must be from 0.98 to 1.0, got {self.character_coverage!r}")
-        if not 0.5 <= self.shrinking_factor <= 0.95:
-            raise ValueError(f"`shrinking_factor` must be from 0.5 to 0.95, got {self.shrinking_factor!r}")
+            self._check_whole(name, low, high)
+        if self.num_threads is not None:
+            self._set("num_threads", whole("num_threads", self.num_threads, 1))
+        self._set("character_coverage", number("character_coverage", self.character_coverage, 0.98, 1.0))
+        self._set("shrinking_factor", number("shrinking_factor", self.shrinking_factor, 0.5, 0.95))
+        check_flags(**{field.name: getattr(self, field.name) for field in fields(self) if field.type == "bool"})
+        for name in ("required_chars", "unk_surface", "normalization_rule_name"):
+            string(name, getattr(self, name))
+        if self.normalization_rule_tsv is not None:
+            path("normalization_rule_tsv", self.normalization_rule_tsv)
         for name in ("control_symbols", "user_defined_symbols"):
-            if isinstance(getattr(self, name), str):
-                raise TypeError(f"`{name}` is one str; pass [{getattr(self, name)!r}]")
+            self._set(name, check_list(name, getattr(self, name)))
             for symbol in getattr(self, name):
                 self._check_piece(name, symbol)
         for name in ("unk_piece", "bos_piece", "eos_piece", "pad_piece"):
             self._check_piece(name, getattr(self, name))
 
-    def _check_piece(self, name: str, piece: object) -> None:
-        if not isinstance(piece, str) or not piece or "\0" in piece:
+    def _set(self, name: str, value: object) -> None:
+        """Put a value of Python in the place of one of NumPy that is equal."""
+        object.__setattr__(self, name, value)
+
+    def _check_whole(self, name: str, low: int, high: int) -> None:
+        self._set(name, whole(name, getattr(self, name), low, high))
+
+    def _check_piece(self, name: str, piece: Any) -> None:
+        if not string(name, piece) or "\0" in piece:
             raise ValueError(f"`{name}` must be text without U+0000 that is not empty, got {piece!r}")
-        try:
-            piece.encode()
-        except UnicodeEncodeError as error:
-            raise ValueError(f"`{name}`: {piece!r} holds a lone surrogate") from error
 
     def threads(self) -> int:
         """Number of threads to use."""
@@ -139,15 +145,15 @@ def meta_pieces(options: TrainingOptions) -> dict[int, MetaPiece]:
         "pad": (options.pad_id, options.pad_piece, KIND_CONTROL),
     }
     ids: dict[str, int] = {}
-    for name, (number, piece, kind) in own.items():
-        if number < 0:
+    for name, (place, piece, kind) in own.items():
+        if place < 0:
             continue
-        if number in made:
-            raise ValueError(f"`{name}_id` is {number}, which {made[number][0]!r} has already")
+        if place in made:
+            raise ValueError(f"`{name}_id` is {place}, which {made[place][0]!r} has already")
         if piece in ids:
             raise ValueError(f"`{name}_piece` is {piece!r}, which has id {ids[piece]} already")
-        made[number] = piece, kind
-        ids[piece] = number
+        made[place] = piece, kind
+        ids[piece] = place
     following = 0
     seen: set[str] = set()
     symbols = [(symbol, KIND_CONTROL, "control_symbols") for symbol in options.control_symbols]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from numba_nlp._arguments import string
 from numba_nlp.kernels.training.merge_memory import RULE_COUNTS
 from vocab_tools.formats.character_description import BertOptions
 from vocab_tools.training._alphabet import begin
 from vocab_tools.training._merging import learn
-from vocab_tools.training._options import check_counts, check_mark, check_tokens
+from vocab_tools.training._options import check_counts, check_flags, check_mark, check_tokens
 from vocab_tools.training.counts import Errors, count_words
 from vocab_tools.training.trained import TrainedWordPiece
 
@@ -95,7 +96,11 @@ def train_wordpiece(
     >>> list(train_wordpiece(["hug pug hugs"], vocab_size=14, special_tokens=["[UNK]"]).vocabulary)
     ['[UNK]', 'g', 'h', 'p', 's', 'u', '##g', '##s', '##u', '##ug', 'hug', 'pug', 'hugs']
     """
-    check_counts(
+    string("name", name)
+    check_flags(clean_text=clean_text, handle_chinese_chars=handle_chinese_chars, lowercase=lowercase)
+    if strip_accents is not None:
+        check_flags(strip_accents=strip_accents)
+    vocab_size, min_frequency, limit_alphabet, max_input_chars_per_word = check_counts(
         vocab_size=vocab_size,
         min_frequency=min_frequency,
         limit_alphabet=limit_alphabet,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from numba_nlp.errors import VocabularyFormatError
+from numba_nlp.errors import SourceFormatError, VocabularyFormatError
 from numba_nlp.tokenizer import Tokenizer
 from numba_nlp.vocabulary import Vocabulary
 from vocab_tools.comparing.pieces import unknown_id
@@ -229,4 +229,6 @@ def _disagreements(
                 if len(shown) < show:
                     shown.append(Disagreement(n_rows + row, text, tuple(ours), tuple(theirs)))
         n_rows += len(rows)
+    if not n_rows:
+        raise SourceFormatError("the corpus has no rows, so nothing was compared; give one with text")
     return n_rows, differing, shown

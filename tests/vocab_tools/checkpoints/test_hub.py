@@ -76,11 +76,51 @@ def test_names(name: str) -> None:
     [
         "vocab.json", "owner/tokenizer.json", "model.spm", "cl100k_base.tiktoken", "x.safetensors", "/a/b", "./a",
         "../a", "a/b/c", "a/", "/", "", ".", "a b", "a/..", "a..b", "a--b", "-a", "a\n", "C:\\x", "é", Path("gpt2"),
-        ["gpt2"], None,
+        ["gpt2"], None, "words.tsv", "codes.fastbpe",
     ],
 )  # fmt: skip
 def test_no_names(source: object) -> None:
     assert not is_hub_name(source)
+
+
+def test_a_folder_called_as_the_owner_makes_a_name_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistyped path costs no question to the hub."""
+    monkeypatch.chdir(tmp_path)
+    assert is_hub_name("data/vocabulary")
+    (tmp_path / "data").mkdir()
+    assert not is_hub_name("data/vocabulary")
+    with pytest.raises(FileNotFoundError, match=r"^data/vocabulary: does not exist"):
+        vocab_tools.compile("data/vocabulary")
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause", "message"),
+    [
+        (
+            "LocalEntryNotFoundError",
+            ConnectionError("words\n" * 60),
+            r"cannot be reached \(ConnectionError\); mend",
+        ),
+        ("LocalEntryNotFoundError", None, "in the cache of the Hugging Face hub, which is not asked; mend the name"),
+        ("RepositoryNotFoundError", None, "on the Hugging Face hub that this account may read; mend the name"),
+        ("RevisionNotFoundError", None, "of this revision on the Hugging Face hub; mend revision="),
+    ],
+)
+def test_what_the_hub_says_becomes_one_line(
+    monkeypatch: pytest.MonkeyPatch, kind: str, cause: Exception | None, message: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        kind_of_error = getattr(huggingface_hub.errors, kind)
+        # what the hub answered is not needed for the message
+        error = kind_of_error.__new__(kind_of_error, "many\nlines")
+        raise error from cause
+
+    huggingface_hub = pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+    with pytest.raises(FileNotFoundError, match=message) as caught:
+        nlp.load_tokenizer("someone/nothing")
+    assert str(caught.value).startswith("someone/nothing: there is no such file or folder, and no checkpoint of this")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_path_that_is_there_is_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

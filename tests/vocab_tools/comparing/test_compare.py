@@ -159,6 +159,11 @@ def test_the_command(tmp_path):
     assert content["second"]["unknown_tokens"] == 4
     assert content["first"]["tokens"] == 8
     assert [row["second"] for row in content["shown"]] == [["[UNK]", "be", "[UNK]", "or", "[UNK]", "t", "##o", "be"]]
+    # the words of a corpus that has none would be no share of anything
+    corpus.write_text("\n \n", encoding="utf-8")
+    empty = CliRunner().invoke(app, arguments)
+    assert (empty.exit_code, empty.stdout) == (1, "")
+    assert "the corpus has no words" in empty.stderr
     assert CliRunner().invoke(app, arguments[:3]).exit_code == 2
     missing = CliRunner().invoke(app, [*arguments[:3], "--corpus", str(tmp_path / "nothing")])
     assert missing.exit_code == 1

@@ -73,6 +73,9 @@ def test_names_streams_and_maps_are_checked_before_anything_is_written(tmp_path)
     refused(*prune, tmp_path / "q.json", code=1, message="by its name it is a tokenizer.json")
     refused(*prune, "-", code=2, message="it goes into a file")
     refused(*prune, tmp_path / "q.txt", "--map", tmp_path / "no" / "m.npy", code=1, message="no such folder")
+    refused(
+        "prune", words, "--corpus", "-", "-o", tmp_path / "q.txt", code=1, message="corpus gives no tokens", stdin=""
+    )
     extend = ("extend", words, "-o", tmp_path / "more.vocab.txt", "--tokens", "-")
     refused(*extend, code=1, message="standard input: the bytes from offset 2 on are not UTF-8", stdin=b"x1\xff\n")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from xml.etree import ElementTree
 
 import pytest
@@ -96,6 +97,33 @@ def test_equal_figures_are_equal_files_and_png_is_png(tmp_path):
     content = (tmp_path / "a.png").read_bytes()
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
     assert content.rstrip().endswith(b"IEND\xaeB`\x82")
+
+
+def test_figures_that_are_too_large(tmp_path):
+    path = tmp_path / "made.model"
+    path.write_bytes(sentencepiece_model("unigram"))
+    for arguments in (
+        ("lattice", path, "to be " * 500),
+        ("trie", "a" * 600),
+        ("trie", *(chr(0x4E00 + number) for number in range(600))),
+    ):
+        result = CliRunner().invoke(app, ["plot", *map(str, arguments), "-o", str(tmp_path / "large.svg")])
+        assert result.exit_code == 1
+        assert "and may have 400 on a side and 4,000 square inches; draw a shorter text" in result.stderr
+        assert not (tmp_path / "large.svg").exists()
+
+
+def test_characters_without_a_glyph_are_said_in_one_line_where_they_are_lost(tmp_path):
+    # warnings are errors in tests, as the command runs they are not
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert run("trie", "中文", "a", "-o", tmp_path / "trie.svg").stderr == ""
+        assert {"中", "文"} <= set(texts_of(tmp_path / "trie.svg"))
+        shown = run("trie", "中文", "a", "-o", tmp_path / "trie.png").stderr
+    assert shown == (
+        f"warning: {tmp_path / 'trie.png'}: the font DejaVu Sans does not have 2 of the characters (中文), which are "
+        "boxes; an .svg keeps them as text\n"
+    )
 
 
 def test_what_is_refused(bpe, corpus, tmp_path, monkeypatch):

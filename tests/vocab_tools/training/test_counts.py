@@ -40,6 +40,15 @@ def test_items_that_are_none(items, error, message):
         WordCounts.from_items(items)
 
 
+def test_counts_that_are_none():
+    data, offsets = np.frombuffer(b"ab", np.uint8), np.array([0, 1, 2])
+    with pytest.raises(ValueError, match="`counts` must be at least 1 each, got 0"):
+        WordCounts(data.copy(), offsets.copy(), np.array([1, 0]))
+    with pytest.raises(ValueError, match="add up to more than 9223372036854775807"):
+        WordCounts(data.copy(), offsets.copy(), np.array([2**62, 2**62]))
+    assert WordCounts(data.copy(), offsets.copy(), np.array([2**62, 2**62 - 1])).total == 2**63 - 1
+
+
 def test_a_file_is_its_lines(tmp_path):
     """As tokenizers reads files: white space does not join over the end of a line."""
     path = tmp_path / "text.txt"
@@ -48,7 +57,7 @@ def test_a_file_is_its_lines(tmp_path):
     assert list(count_words(path, cut="gpt2").items()) == expected
     assert list(count_words(str(path), cut="gpt2").items()) == expected
     assert list(count_words(["a b\n", "\n", "b"], cut="gpt2").items()) == expected
-    packed = tmp_path / "text.txt.gz"
+    packed = tmp_path / "TEXT.GZ"
     packed.write_bytes(gzip.compress(b"a b\n\nb"))
     assert list(count_words([path, packed], cut="gpt2").items()) == [(word, 2 * n) for word, n in expected]
 
@@ -125,8 +134,8 @@ def test_bytes_that_are_no_text(tmp_path, monkeypatch):
         (["\ud800"], {}, InvalidTextError, "lone surrogate"),
         (["a"], {"cut": "words"}, SourceFormatError, "cut='words' is not known"),
         (["a"], {"errors": "ignore"}, ValueError, "`errors` must be"),
-        (["a"], {"user_defined_symbols": "ab"}, TypeError, "must be a list of str"),
-        (["a"], {"n_threads": 0}, ValueError, "at least 1"),
+        (["a"], {"user_defined_symbols": "ab"}, TypeError, "must hold strings"),
+        (["a"], {"n_threads": 0}, ValueError, "`n_threads` must be a whole number from 1 on"),
     ],
 )
 def test_arguments_that_are_wrong(source, options, error, message):

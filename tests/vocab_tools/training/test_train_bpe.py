@@ -3,11 +3,12 @@ from __future__ import annotations
 import io
 import json
 
+import numpy as np
 import pytest
 
 import numba_nlp
 import vocab_tools
-from numba_nlp.errors import ConversionError
+from numba_nlp.errors import ConversionError, SourceFormatError
 from tests.shared_data import shared
 from vocab_tools.training import count_words, train_bpe
 
@@ -201,6 +202,15 @@ def test_a_file_that_cannot_hold_a_merge(tmp_path):
         trained.write_codes(tmp_path / "codes")
 
 
+def test_codes_that_no_line_can_be_say_the_way_out(tmp_path):
+    trained = train_bpe(["a\rb a\rb"], kind="subword-nmt", num_symbols=3)
+    with pytest.raises(
+        ConversionError, match=r"'\\r' cannot be a line of codes.*take such characters out of the words"
+    ):
+        trained.write_codes(tmp_path / "codes")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("source", "options", "n_tokens", "reached"),
     [
@@ -236,23 +246,62 @@ def test_a_long_word():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"kind": "unigram"}, ValueError, "`kind` must be one of"),
+        ({"kind": "unigram"}, ValueError, "`kind` must be 'byte-level', .* got 'unigram'"),
         ({"kind": "subword-nmt", "vocab_size": 9}, ValueError, "`vocab_size` as given does not apply"),
         ({"num_symbols": 9}, ValueError, "`num_symbols` as given does not apply to kind='byte-level'"),
         ({"cut": "bert"}, ValueError, "byte-level pattern"),
         ({"kind": "sentencepiece", "cut": "gpt2"}, ValueError, "`cut` as given"),
-        ({"vocab_size": -1}, ValueError, "`vocab_size` must be 0 to"),
-        ({"vocab_size": 2.5}, TypeError, "`vocab_size` must be an int"),
+        ({"vocab_size": -1}, ValueError, "`vocab_size` must be a whole number from 0 to 2147483647, got -1"),
+        ({"vocab_size": 2.5}, TypeError, "`vocab_size` must be a whole number"),
         ({"special_tokens": ["a", "a"]}, ValueError, "holds 'a' twice"),
         ({"special_tokens": [""]}, ValueError, "which is empty"),
         ({"unk_token": "<unk>"}, ValueError, "must be one of `special_tokens`"),
         ({"kind": "character", "initial_alphabet": ["ab"]}, ValueError, "single characters"),
         ({"kind": "character", "end_of_word_suffix": " "}, ValueError, "no white space"),
+        ({"special_tokens": None}, TypeError, "`special_tokens` must hold strings, got None"),
+        ({"special_tokens": {"a", "b"}}, TypeError, "`special_tokens` is a set, whose order differs"),
+        ({"special_tokens": ["\ud800"]}, ValueError, "`special_tokens` must be valid Unicode"),
+        ({"user_defined_symbols": [1]}, TypeError, "`user_defined_symbols` must hold strings"),
+        ({"kind": "character", "initial_alphabet": [1]}, TypeError, "`initial_alphabet` must be a str, got 1"),
+        ({"kind": "character", "initial_alphabet": 1}, TypeError, "`initial_alphabet` must hold single characters"),
+        ({"kind": "character", "initial_alphabet": ["\ud800"]}, ValueError, "`initial_alphabet` must be valid Unicode"),
+        ({"kind": "character", "end_of_word_suffix": 5}, TypeError, "`end_of_word_suffix` must be a str, got 5"),
+        ({"kind": "character", "end_of_word_suffix": "\ud800"}, ValueError, "`end_of_word_suffix` must be valid"),
+        ({"kind": "character", "continuing_subword_prefix": None}, TypeError, "got None; pass '' for no mark"),
+        ({"kind": "sentencepiece", "byte_fallback": "x"}, TypeError, "`byte_fallback` must be True or False"),
+        ({"add_prefix_space": "yes"}, TypeError, "`add_prefix_space` must be True or False, got 'yes'"),
+        ({"n_threads": "2"}, TypeError, "`n_threads` must be a whole number from 1 on, got '2'"),
+        ({"n_threads": 0}, ValueError, "`n_threads` must be a whole number from 1 on, got 0"),
+        ({"errors": "zz"}, ValueError, "`errors` must be 'strict' or 'replace', got 'zz'"),
     ],
 )
 def test_options_that_are_wrong(options, error, message):
     with pytest.raises(error, match=message):
         train_bpe(["a"], **options)
+
+
+def test_numbers_of_numpy_are_numbers():
+    words = {"low": 5, "lower": 2, "lowest": 2}
+    merges = train_bpe(words, vocab_size=np.int64(258), min_frequency=np.uint8(2)).merges
+    assert merges == train_bpe(words, vocab_size=258, min_frequency=2).merges
+    assert len(merges) == 2
+
+
+def test_sums_that_int64_does_not_hold_are_refused():
+    """``a a`` occurs 4 * 2 ** 62 times, which would wrap to 0 and never merge."""
+    counts = {"aaaaab": 2**62, "cd": 2**61}
+    total = 6 * 2**62 + 2 * 2**61
+    with pytest.raises(SourceFormatError, match=f"the bytes of all words, .* add up to {total}, more than"):
+        train_bpe(counts, vocab_size=300)
+    with pytest.raises(SourceFormatError, match=f"the characters of all words, .* add up to {total}, more than"):
+        train_bpe(counts, kind="subword-nmt", num_symbols=5)
+    # characters count where words are made of them, not bytes
+    fits = {"é": 2**62}
+    with pytest.raises(SourceFormatError, match="the bytes of all words"):
+        train_bpe(fits, vocab_size=300)
+    assert train_bpe(fits, kind="subword-nmt", num_symbols=5).merges == ()
+    largest = {"aaaaab": 2**60, "cd": 2**59}
+    assert train_bpe(largest, vocab_size=300).merges[:2] == (("a", "a"), ("a", "b"))
 
 
 def test_marked_pieces_of_words_between_spaces_compile():

@@ -165,6 +165,14 @@ def test_what_a_format_cannot_say_is_refused(corpus, tmp_path, options):
     assert not (tmp_path / name).exists()
 
 
+def test_tokens_with_commas_and_quotes(corpus, tmp_path):
+    output = tmp_path / "a.json"
+    tokens = ("--special-tokens", '<s>,"a,b","""",c"d', "--special-tokens", "e")
+    run(corpus, "-o", output, "--vocab-size", 300, "--model-type", "bpe", *tokens)
+    vocabulary = json.loads(output.read_text(encoding="utf-8"))["model"]["vocab"]
+    assert sorted(vocabulary, key=vocabulary.get)[:5] == ["<s>", "a,b", '"', 'c"d', "e"]
+
+
 def test_standard_output(corpus, tmp_path):
     options = ("--model-type", "bpe", "--kind", "subword-nmt", "-s", 50)
     run(corpus, "-o", tmp_path / "a.codes", *options)
@@ -186,6 +194,7 @@ def test_sizes_that_cannot_be(corpus, tmp_path):
         (("--model-type", "unigram", "--min-frequency", "1"), 2, "--min-frequency"),
         (("--model-type", "wordpiece", "--symbols", "1"), 2, "--symbols"),
         (("--model-type", "nothing"), 2, "--model-type"),
+        (("--user-defined-symbols", '"a,b'), 2, "--user-defined-symbols"),
         (("--vocab-size", "0"), 2, "--vocab-size"),
         (("--model-type", "bpe", "--kind", "byte-level"), 1, "it would lose how text is cut into words"),
         (("--model-type", "unigram", "--vocab-size", "90000"), 2, "--no-hard-vocab-limit"),

@@ -132,6 +132,25 @@ def test_damaged_files_are_named_in_one_line(tmp_path):
         assert not (tmp_path / "made.model").exists()
 
 
+def test_words_that_are_no_utf_8_are_replaced_when_asked(tmp_path):
+    (tmp_path / "words.txt").write_bytes(b"a\xffa 3\nb 2\n")
+    output = tmp_path / "made.json"
+    options = ("--dict-input", "--model-type", "bpe", "--kind", "sentencepiece", "--vocab-size", 20, "-o", output)
+    run(tmp_path / "words.txt", *options, "--errors", "replace")
+    assert "\ufffd" in json.loads(output.read_text(encoding="utf-8"))["model"]["vocab"]
+    assert "neither strict nor replace" in run(tmp_path / "words.txt", *options, "--errors", "x", code=2).stderr
+
+
+def test_counts_too_large_for_sums_are_no_fault_of_the_command_line(tmp_path):
+    (tmp_path / "words.txt").write_text(f"aaaaab {2**62}\ncd {2**61}\n", encoding="utf-8")
+    for model_type in ("bpe", "wordpiece", "unigram", "word", "char"):
+        options = ("--dict-input", "--vocab-size", 300, "--model-type", model_type, "-o", tmp_path / "made.json")
+        result = run(tmp_path / "words.txt", *options, code=1)
+        assert "of all words, each as often as it occurs" in result.stderr, model_type
+        assert result.stderr.count("\n") == 1
+        assert not (tmp_path / "made.json").exists()
+
+
 def test_files_of_several_formats(tmp_path):
     result = run(tmp_path / "a.parquet", tmp_path / "b.txt", "-o", tmp_path / "made.model", code=2)
     assert "give files of one format" in " ".join(result.stderr.split())

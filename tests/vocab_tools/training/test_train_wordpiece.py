@@ -4,6 +4,7 @@ import pytest
 
 import numba_nlp
 import vocab_tools
+from numba_nlp.errors import SourceFormatError
 from tests.shared_data import shared
 from vocab_tools.training import train_wordpiece
 
@@ -45,6 +46,29 @@ def test_small_corpora():
     trained = train_wordpiece([], special_tokens=["[UNK]"])
     assert trained.vocabulary == {"[UNK]": 0}
     assert not trained.reached
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"lowercase": "no"}, TypeError, "`lowercase` must be True or False, got 'no'"),
+        ({"strip_accents": 0}, TypeError, "`strip_accents` must be True or False, got 0"),
+        ({"continuing_subword_prefix": None}, TypeError, "`continuing_subword_prefix` must be a str"),
+        ({"special_tokens": {"[UNK]"}}, TypeError, "`special_tokens` is a set"),
+        ({"vocab_size": "5"}, TypeError, "`vocab_size` must be a whole number"),
+        ({"name": 5}, TypeError, "`name` must be a str, got 5"),
+    ],
+)
+def test_options_of_wrong_types(options, error, message):
+    with pytest.raises(error, match=message):
+        train_wordpiece(["a"], **options)
+
+
+def test_sums_that_int64_does_not_hold_are_refused():
+    with pytest.raises(SourceFormatError, match=f"the characters of all words, .* add up to {3 * 2**62}, more than"):
+        train_wordpiece({"éé": 2**62, "cd": 2**61})
+    # the characters fit, their bytes would not
+    assert "é" in train_wordpiece({"é": 2**62}).vocabulary
 
 
 def test_the_token_of_unknown_words_is_needed():

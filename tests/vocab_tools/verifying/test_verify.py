@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import vocab_tools
-from numba_nlp.errors import UnsupportedFeatureError, VocabularyFormatError
+from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError, VocabularyFormatError
 from numba_nlp.text_rows import TextRows
 from numba_nlp.vocabulary import Vocabulary
 from tests.vocab_tools.editing.sources import SOURCES, texts
@@ -91,6 +91,14 @@ def test_samples_of_a_model(right, tmp_path):
     source.paths.write_bytes(model.SerializeToString())
     found = vocab_tools.verify(source.paths)
     assert [(check.name, check.passed) for check in found.checks] == [("samples", right)]
+
+
+def test_an_empty_corpus_compares_nothing(tmp_path):
+    words = tmp_path / "vocab.txt"
+    words.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n", encoding="utf-8")
+    (tmp_path / "empty.txt").touch()
+    with pytest.raises(SourceFormatError, match="the corpus has no rows"):
+        vocab_tools.verify(words, corpus=tmp_path / "empty.txt")
 
 
 def test_what_cannot_be_compared(tmp_path, monkeypatch):
