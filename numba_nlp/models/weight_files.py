@@ -1,0 +1,115 @@
+"""Files of weights: safetensors and PyTorch's, mapped, their tensors by name."""
+
+from __future__ import annotations
+
+import pickle
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError, safe_open
+
+from numba_nlp.errors import SourceFormatError
+
+__all__ = ["TensorInfo", "WeightFiles"]
+
+_SAFETENSORS_DTYPES = {
+    "F64": torch.float64,
+    "F32": torch.float32,
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+    "I64": torch.int64,
+    "I32": torch.int32,
+    "I16": torch.int16,
+    "I8": torch.int8,
+    "U8": torch.uint8,
+    "BOOL": torch.bool,
+}
+
+
+class TensorInfo(NamedTuple):
+    """What a file says of a tensor; the dtype is text where torch has no such dtype that we know."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype | str
+
+
+class WeightFiles:
+    """The tensors of a checkpoint, by name; none is read before it is asked for.
+
+    Parameters
+    ----------
+    paths : list of Path
+        One or more files, each safetensors or PyTorch's (``.bin``: unpickled without arbitrary code, mapped where its
+        format allows it).
+    index : dict of str to str, optional
+        Name of a tensor -> name of its file.
+
+    Attributes
+    ----------
+    tensors : dict of str to TensorInfo
+    problems : list of str
+        What is wrong, short of a file that cannot be read.
+
+    Raises
+    ------
+    SourceFormatError
+        A file is damaged.
+    """
+
+    def __init__(self, paths: list[Path], index: dict[str, str] | None = None) -> None:
+        self.tensors: dict[str, TensorInfo] = {}
+        self.problems: list[str] = []
+        self._sources: dict[str, Any] = {}
+        for path in paths:
+            entries = _safetensors(path) if path.suffix == ".safetensors" else _pickled(path, self.problems)
+            for name, info, source in entries:
+                if name in self.tensors:
+                    self.problems.append(f"the tensor {name!r} is in two files, one of them {path.name!r}")
+                self.tensors[name] = info
+                self._sources[name] = source
+        absent = [name for name in index or () if name not in self.tensors]
+        if absent:
+            self.problems.append(f"the index names tensors that no file holds: {', '.join(map(repr, absent))}")
+
+    def read(self, name: str) -> torch.Tensor:
+        """A tensor, mapped from the file where that is possible; not to be changed."""
+        source = self._sources[name]
+        return source if isinstance(source, torch.Tensor) else source.get_tensor(name)
+
+    def first_float(self) -> torch.dtype | None:
+        """The dtype of the first tensor of floating-point numbers."""
+        for info in self.tensors.values():
+            if isinstance(info.dtype, torch.dtype) and info.dtype.is_floating_point:
+                return info.dtype
+        return None
+
+
+def _safetensors(path: Path) -> Iterator[tuple[str, TensorInfo, Any]]:
+    try:
+        opened = safe_open(path, framework="pt", device="cpu")
+        for name in opened.keys():  # noqa: SIM118 - this is no dict
+            part = opened.get_slice(name)
+            dtype = part.get_dtype()
+            yield name, TensorInfo(tuple(part.get_shape()), _SAFETENSORS_DTYPES.get(dtype, dtype)), opened
+    except SafetensorError as error:
+        raise SourceFormatError(f"{path}: this is no sound safetensors file: {error}") from error
+
+
+def _pickled(path: Path, problems: list[str]) -> Iterator[tuple[str, TensorInfo, Any]]:
+    try:
+        # the format before PyTorch 1.6 is no archive and cannot be mapped
+        values = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+    except (pickle.UnpicklingError, EOFError, KeyError, RuntimeError, ValueError) as error:
+        raise SourceFormatError(
+            f"{path}: this is no sound file of weights, or it holds more than tensors, which is not read: {error}"
+        ) from error
+    if not isinstance(values, dict):
+        raise SourceFormatError(f"{path}: expected tensors by name, got {type(values).__name__}")
+    for name, value in values.items():
+        if isinstance(name, str) and isinstance(value, torch.Tensor) and value.layout == torch.strided:
+            yield name, TensorInfo(tuple(value.shape), value.dtype), value
+        else:
+            problems.append(f"{name!r} of {path.name!r} is no dense tensor but {type(value).__name__}")
