@@ -119,9 +119,9 @@ class TensorMap:
             self.tensor(f"{name}.weight", layer.weight)
 
     def optional(self, owner: nn.Module, attribute: str, name: str) -> None:
-        """A part that is None where the checkpoint has no tensor ``name.*``; its tensors are listed all the same."""
+        """A part that is None where the checkpoint has no tensor ``name`` or ``name.*``; its tensors are listed too."""
         if getattr(owner, attribute) is not None:
-            self._optional.append((owner, attribute, f"{name}."))
+            self._optional.append((owner, attribute, name))
 
     def ignored(self, *patterns: str) -> None:
         """Names that may be in the checkpoint and are not read; ``*`` stands for anything."""
@@ -190,10 +190,10 @@ class Loader:
         return names
 
     def _drop_optional(self, to: TensorMap) -> None:
-        for owner, attribute, begin in to._optional:
-            if not any(name.startswith(begin) for name in self._names):
+        for owner, attribute, part in to._optional:
+            if not any(_is_in(name, part) for name in self._names):
                 setattr(owner, attribute, None)
-                to.places = [place for place in to.places if not place.names[0].startswith(begin)]
+                to.places = [place for place in to.places if not _is_in(place.names[0], part)]
 
     def _settle_outputs(self, to: TensorMap) -> None:
         """Untie the output layers whose matrix is there and not that of the embedding."""
@@ -252,6 +252,10 @@ class Loader:
     def _shape_problem(self, name: str, wanted: tuple[int, ...]) -> str:
         there = self._files.tensors[self._names[name]].shape
         return f"{self._names[name]!r} has the shape {list(there)}, config.json makes it {list(wanted)}"
+
+
+def _is_in(name: str, part: str) -> bool:
+    return name == part or name.startswith(f"{part}.")
 
 
 #: So many names of a kind are listed; a model of another family would give hundreds.
