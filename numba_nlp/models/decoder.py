@@ -115,7 +115,7 @@ class Decoder(nn.Module):
 
     def extend(self, ids: Tensor, mask: Tensor | None, cache: KVCache) -> Tensor:
         """Hidden states ``[rows, width, model width]`` of new tokens, whose keys and values the cache keeps."""
-        window = cache.extend(*ids.shape, mask)
+        window = cache.extend(ids.shape[0], ids.shape[1], mask)
         hidden = self.tokens(ids) + self.positions(window.positions)
         for layer, block in enumerate(self.blocks):
             hidden = block.extend(hidden, cache, layer, window)

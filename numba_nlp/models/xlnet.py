@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from numba_nlp.models.families import Family
 from numba_nlp.models.inputs import take_ids, take_like, take_mask
 from numba_nlp.models.layers.activations import ACTIVATIONS
-from numba_nlp.models.layers.feed_forward import FeedForward
 from numba_nlp.models.layers.heads import OutputLayer
 from numba_nlp.models.layers.permutation_masks import causal_order, stream_masks
 from numba_nlp.models.layers.pooled import first_position, last_position, mean_of_tokens, pick_position
-from numba_nlp.models.layers.relative_attention import RelativeAttention, relative_sinusoids, shift_to_columns
+from numba_nlp.models.layers.relative_attention import relative_sinusoids
 from numba_nlp.models.layers.span_beam import SpanBeam
+from numba_nlp.models.layers.two_streams import Streams, XlnetBlock, other_segment
 from numba_nlp.models.model import Model
 from numba_nlp.models.outputs import ModelOutput
 from numba_nlp.models.settings import ConfigReader
@@ -132,44 +132,6 @@ def _optional_activation(config: ConfigReader, name: str) -> str | None:
     return config.activation(name, "tanh") if config.config.get(name, "tanh") else None
 
 
-class XlnetBlock(nn.Module):
-    """Relative attention and feed-forward, each added to its input and normalised then.
-
-    Parameters
-    ----------
-    settings : XlnetSettings
-    """
-
-    def __init__(self, settings: XlnetSettings) -> None:
-        super().__init__()
-        s = settings
-        self.attention = RelativeAttention(s.width, s.heads, s.head_width)
-        self.attention_norm = nn.LayerNorm(s.width, eps=s.norm_epsilon)
-        self.feed_forward = FeedForward(s.width, s.inner_width, s.activation)
-        self.feed_forward_norm = nn.LayerNorm(s.width, eps=s.norm_epsilon)
-
-    def finish(self, hidden: Tensor, attended: Tensor) -> Tensor:
-        """What follows attention; the same for both streams."""
-        hidden = self.attention_norm(hidden + attended)
-        return self.feed_forward_norm(hidden + self.feed_forward(hidden))
-
-
-@dataclass(frozen=True)
-class _Streams:
-    """What the layers of one call share.
-
-    sinusoids: [distances, width]; content_mask, query_mask: added to scores, or None; other_segment: bool [rows,
-    width, columns] or None; targets: float [rows, predictions, width] or None; want_weights.
-    """
-
-    sinusoids: Tensor
-    content_mask: Tensor | None
-    query_mask: Tensor | None
-    other_segment: Tensor | None
-    targets: Tensor | None
-    want_weights: bool
-
-
 class Xlnet(Model):
     """XLNet, with or without a head.
 
@@ -188,7 +150,10 @@ class Xlnet(Model):
         self.tokens = nn.Embedding(s.vocabulary, s.width)
         #: What the query stream begins with: that a token is to be predicted, not which.
         self.query_start = nn.Parameter(torch.zeros(1, 1, s.width))
-        self.blocks = nn.ModuleList(XlnetBlock(s) for _ in range(s.layers))
+        self.blocks = nn.ModuleList(
+            XlnetBlock(s.width, s.heads, s.head_width, s.inner_width, s.activation, s.norm_epsilon)
+            for _ in range(s.layers)
+        )
         self.output = OutputLayer(s.width, s.vocabulary, tied=s.tied, bias=True) if head == "language_model" else None
         by_row = head == "sequence_classification"
         self.summary = nn.Linear(s.width, s.width) if by_row and s.summary_linear else None
@@ -293,11 +258,11 @@ class Xlnet(Model):
         order = self._order(_take_square(perm_mask, ids), ids, past)
         targets = _take_targets(target_mapping, ids, self.dtype)
         content_mask, query_mask = stream_masks(real, order, past, self.dtype)
-        streams = _Streams(
+        streams = Streams(
             sinusoids=self._sinusoids(ids.shape[1], past),
             content_mask=content_mask,
             query_mask=query_mask,
-            other_segment=None if types is None else _other_segment(types, past),
+            other_segment=None if types is None else other_segment(types, past),
             targets=targets,
             want_weights=output_attentions,
         )
@@ -309,7 +274,7 @@ class Xlnet(Model):
             if use_mems:
                 kept.append(self._remember(content, before))
             states.append((content, query))
-            content, query, weights = _run_block(block, content, query, before, streams)
+            content, query, weights = block(content, query, before, streams)
             attentions.append(weights)
         states.append((content, query))
         hidden = content if query is None else query
@@ -398,38 +363,6 @@ class Xlnet(Model):
         if self.summary is not None:
             hidden = self.summary(hidden)
         return hidden if s.summary_activation is None else ACTIVATIONS[s.summary_activation](hidden)
-
-
-def _run_block(
-    block: XlnetBlock, content: Tensor, query: Tensor | None, before: Tensor | None, streams: _Streams
-) -> tuple[Tensor, Tensor | None, Any]:
-    """Both streams through a block: content, query, and the attention weights of the one or of both."""
-    attention = block.attention
-    seen = content if before is None else torch.cat([before, content], dim=1)
-    keys, values = attention.keys_and_values(seen)
-    position_keys = attention.position_keys(streams.sinusoids)
-
-    def attend(queries: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        scores = shift_to_columns(attention.by_distance(queries, position_keys), keys.shape[2])
-        if streams.other_segment is not None:
-            scores = scores + attention.by_segment(queries, streams.other_segment)
-        return attention.combine(queries, keys, values, scores, mask, want_weights=streams.want_weights)
-
-    attended, weights = attend(attention.queries(content), streams.content_mask)
-    after = block.finish(content, attended)
-    if query is None:
-        return after, None, weights
-    assert streams.targets is not None, "a query stream has targets"
-    # Each prediction asks from the place of its token, and gets back what that place got.
-    targets = streams.targets
-    attended, query_weights = attend((targets.transpose(1, 2)[:, None] @ attention.queries(query)), streams.query_mask)
-    return after, block.finish(query, targets @ attended), (weights, query_weights)
-
-
-def _other_segment(types: Tensor, past: int) -> Tensor:
-    """bool [rows, width, columns]: query and key are of different segments."""
-    columns = torch.nn.functional.pad(types, (past, 0))
-    return types[:, :, None] != columns[:, None, :]
 
 
 def _take_square(values: Any, ids: Tensor) -> Tensor | None:

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.models.tiny import assert_rows_alone, assert_same, draw_ids, pad, pair, torch
+import numba_nlp as nlp
+from tests.models.tiny import assert_rows_alone, assert_same, draw_ids, make_reference, pad, pair, save, torch
+
+save_file = pytest.importorskip("safetensors.torch").save_file
 
 VOCABULARY = 60
 SETTINGS = {
@@ -119,7 +122,9 @@ def test_language_model_of_two_heads(architecture: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("padding_id", [None, 7])
 @pytest.mark.parametrize("family", ["GPT2", "OpenAIGPT"])
-def test_the_classified_token_is_the_last_that_is_no_padding(family: str, padding_id: int | None, tmp_path: Path) -> None:
+def test_the_classified_token_is_the_last_that_is_no_padding(
+    family: str, padding_id: int | None, tmp_path: Path
+) -> None:
     settings = {**SETTINGS, "pad_token_id": padding_id}
     theirs, ours = pair(f"{family}ForSequenceClassification", tmp_path, **settings)
     ids = draw_ids(4, 6, VOCABULARY)
@@ -137,3 +142,31 @@ def test_too_long_rows_are_refused(both: tuple[Any, Any]) -> None:
 def test_cross_attention_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="add_cross_attention"):
         pair("GPT2LMHeadModel", tmp_path, **SETTINGS, add_cross_attention=True)
+
+
+def test_names_of_old_checkpoints(tmp_path: Path) -> None:
+    """Those of the hub's gpt2: no prefix, no output layer, masks among the tensors."""
+    theirs = make_reference("GPT2LMHeadModel", **SETTINGS)
+    save(theirs, tmp_path)
+    tensors = {f"h.{i}.attn.bias": torch.ones(1, 1, 20, 20) for i in range(2)}
+    tensors |= {f"h.{i}.attn.masked_bias": torch.tensor(-1e4) for i in range(2)}
+    for name, tensor in theirs.transformer.state_dict().items():
+        tensors[name] = tensor.contiguous()
+    save_file(tensors, tmp_path / "model.safetensors")
+    ours = nlp.load_model(tmp_path)
+    ids = draw_ids(2, 8, VOCABULARY)
+    with torch.no_grad():
+        assert_same(ours(ids), theirs(ids))
+
+
+@pytest.mark.parametrize("architecture", ["GPT2LMHeadModel", "OpenAIGPTLMHeadModel"])
+def test_gradients(architecture: str, tmp_path: Path) -> None:
+    settings = {**SETTINGS, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
+    theirs = make_reference(architecture, **settings)
+    ours = nlp.load_model(save(theirs, tmp_path), trainable=True)
+    ids, mask = pad(draw_ids(2, 8, VOCABULARY), [8, 3], side="left")
+    theirs(ids, attention_mask=mask, position_ids=positions_of(mask)).logits[mask.bool()].sin().sum().backward()
+    ours(ids, mask).logits[mask.bool()].sin().sum().backward()
+    assert all(parameter.grad is not None and parameter.grad.any() for parameter in ours.parameters())
+    expected = theirs.get_input_embeddings().weight.grad
+    torch.testing.assert_close(ours.decoder.tokens.weight.grad, expected, rtol=1e-4, atol=1e-4)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import numba_nlp as nlp
 from tests.models.no_sync import WatchedStep
 from tests.models.test_gpt import SETTINGS, VOCABULARY, positions_of
 from tests.models.tiny import draw_ids, make_reference, pad, pair, torch
@@ -108,7 +109,7 @@ def test_the_watch_sees_what_it_should() -> None:
     numbers = torch.arange(4)
     for wait in (
         lambda: numbers.sum().item(),
-        lambda: numbers.nonzero(),
+        numbers.nonzero,
         lambda: numbers[numbers > 1],
         lambda: bool((numbers > 1).any()),
         lambda: torch.tensor([1, 2]) + numbers[:2],
@@ -138,8 +139,6 @@ def test_several_threads(both: tuple[Any, Any]) -> None:
 @pytest.mark.parametrize("static", [False, True], ids=["sliced", "static"])
 def test_half_precision(dtype: Any, static: bool, tmp_path: Any) -> None:
     """At most twice the error that transformers makes in the same precision."""
-    import numba_nlp as nlp
-
     theirs = make_reference("GPT2LMHeadModel", **SETTINGS)
     theirs.save_pretrained(tmp_path)
     ids = draw_ids(4, 16, VOCABULARY)
