@@ -32,6 +32,9 @@ _MODULES = {
     # encoders
     "bert": "bert",
     # decoders
+    "gpt2": "gpt2",
+    "openai-gpt": "gpt",
+    "xlnet": "xlnet",
     # encoders with decoders
 }
 

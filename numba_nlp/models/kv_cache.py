@@ -4,7 +4,7 @@ A model adds the tokens of one call in three moves::
 
     window = cache.extend(rows, width, mask)                 # once per call: where the tokens go, what they see
     keys, values = cache.store(layer, keys, values, window)  # once per layer: kept, and what to attend to
-    context = attend(query, keys, values, window)            # numba_nlp.models.layers.cached_attention
+    context = attend_to_cache(query, keys, values, window)            # numba_nlp.models.layers.cached_attention
 
 and ``cache.reorder(parents)`` follows a beam search. The keys and values of an encoder's output are filled in once
 per source sentence (`set_source`, `store_source`) and shared by all beams of the sentence.
@@ -226,7 +226,11 @@ class KVCache:
             else:
                 self.visible.index_copy_(1, slots, _repeated(mask, beams))
         else:
-            self.visible[:, self.length : self.length + width] = True if mask is None else _repeated(mask, beams)
+            columns = self.visible[:, self.length : self.length + width]
+            if mask is None:
+                columns.fill_(True)
+            else:
+                columns.copy_(_repeated(mask, beams))
 
     def _window(
         self, mask: Tensor | None, slots: Tensor, positions: Tensor, width: int, begin: int, fresh: bool
@@ -336,7 +340,11 @@ class KVCache:
         self.clear()
         self.source_length = width
         self._source_visible.zero_()
-        self._source_visible[:, 0, 0, :width] = True if mask is None else mask.to(torch.bool)
+        columns = self._source_visible[:, 0, 0, :width]
+        if mask is None:
+            columns.fill_(True)
+        else:
+            columns.copy_(mask)
         self._source_padded = mask is not None
 
     def store_source(self, layer: int, keys: Tensor, values: Tensor) -> None:

@@ -22,6 +22,10 @@ class ModelOutput:
         ``[rows, width, labels]`` of token classification, ``[rows, width]`` of discriminators.
     start_logits, end_logits : Tensor or None
         Of question answering, each ``[rows, width]``.
+    start_top_log_probs, start_top_index, end_top_log_probs, end_top_index, cls_logits : Tensor or None
+        Of question answering by beam (XLNet): probabilities (as such, in spite of the name) and positions of the best
+        starts, ``[rows, starts]``, and of the best ends for each of them, ``[rows, ends * starts]``, with all starts of
+        an end side by side; and ``[rows]``, how well the question can not be answered.
     last_hidden_state : Tensor or None
         ``[rows, width, model width]``, of models without head (the decoder's, where there are encoder and decoder).
     pooler_output : Tensor or None
@@ -40,6 +44,11 @@ cross_attentions : Tensor, tuple of Tensor or None
     logits: torch.Tensor | None = None
     start_logits: torch.Tensor | None = None
     end_logits: torch.Tensor | None = None
+    start_top_log_probs: torch.Tensor | None = None
+    start_top_index: torch.Tensor | None = None
+    end_top_log_probs: torch.Tensor | None = None
+    end_top_index: torch.Tensor | None = None
+    cls_logits: torch.Tensor | None = None
     last_hidden_state: torch.Tensor | None = None
     pooler_output: torch.Tensor | None = None
     hidden_states: tuple[torch.Tensor, ...] | None = None

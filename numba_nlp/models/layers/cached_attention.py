@@ -6,11 +6,44 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from numba_nlp.models.kv_cache import KVCache, Window
+from numba_nlp.models.layers.attention import SelfAttention, join_heads
 
-__all__ = ["attend", "attend_to_source"]
+__all__ = ["attend_and_keep", "attend_to_cache", "attend_to_source"]
 
 
-def attend(
+def attend_and_keep(
+    attention: SelfAttention,
+    hidden: Tensor,
+    cache: KVCache,
+    layer: int,
+    window: Window,
+    *,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """Self-attention of new tokens whose keys and values stay in the cache.
+
+    Parameters
+    ----------
+    attention : SelfAttention
+    hidden : Tensor
+        [given, width, model width].
+    cache, layer, window
+        As of `KVCache.store`.
+    bias : Tensor, optional
+        As of `attend_to_cache`.
+
+    Returns
+    -------
+    Tensor
+        [given, width, model width].
+    """
+    queries, keys, values = attention.project(hidden)
+    keys, values = cache.store(layer, keys, values, window)
+    context = attend_to_cache(queries, keys, values, window, scale=attention.scale, bias=bias)
+    return attention.output(join_heads(context))
+
+
+def attend_to_cache(
     query: Tensor,
     keys: Tensor,
     values: Tensor,

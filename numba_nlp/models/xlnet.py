@@ -1,0 +1,406 @@
+"""XLNet (Yang et al. 2019, arXiv:1906.08237): relative positions, a memory, and a stream that does not see itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from numba_nlp.models.families import Family
+from numba_nlp.models.inputs import take_ids, take_like, take_mask
+from numba_nlp.models.layers.activations import ACTIVATIONS
+from numba_nlp.models.layers.heads import OutputLayer
+from numba_nlp.models.layers.permutation_masks import causal_order, stream_masks
+from numba_nlp.models.layers.pooled import first_position, last_position, mean_of_tokens, pick_position
+from numba_nlp.models.layers.relative_attention import relative_sinusoids
+from numba_nlp.models.layers.span_beam import SpanBeam
+from numba_nlp.models.layers.two_streams import Streams, XlnetBlock, other_segment
+from numba_nlp.models.model import Model
+from numba_nlp.models.outputs import ModelOutput
+from numba_nlp.models.settings import ConfigReader
+from numba_nlp.models.weights import TensorMap
+
+__all__ = ["FAMILIES", "Xlnet", "XlnetSettings", "read_settings"]
+
+#: Token types are compared with each other only: any number is one.
+_ANY_TYPE = 2**31
+
+
+@dataclass(frozen=True)
+class XlnetSettings:
+    """Settings of XLNet.
+
+    Attributes
+    ----------
+    vocabulary : int
+        Number of tokens.
+    width, inner_width : int
+        Of the hidden states, and within a feed-forward layer.
+    layers, heads, head_width : int
+        Numbers of layers, and of heads in each; width of a head.
+    activation : str
+        Of the feed-forward layers.
+    norm_epsilon : float
+        Of the normalisations.
+    causal : bool
+        Whether tokens see only what precedes (``attn_type`` "uni").
+    same_length : bool
+        With `causal`: all tokens see equally many.
+    longest_distance : int or None
+        Larger distances count as this one.
+    memory : int or None
+        So many hidden states are remembered; None: all.
+    remember_first : int or None
+        Only the first so many tokens of a call go into the memory; None: all.
+    summary : str
+        Which token stands for a row in sequence classification: "last", "first", or "mean" of all.
+    summary_linear : bool
+        Whether a linear map follows.
+    summary_activation : str or None
+        What follows then.
+    span_beam : tuple of int or None
+        Question answering by the best starts and for each the best ends: numbers of both.
+    tied : bool
+        Whether the output layer has the matrix of the embeddings.
+    labels : int
+        Of classifiers.
+    """
+
+    vocabulary: int
+    width: int
+    inner_width: int
+    layers: int
+    heads: int
+    head_width: int
+    activation: str
+    norm_epsilon: float
+    causal: bool
+    same_length: bool
+    longest_distance: int | None
+    memory: int | None
+    remember_first: int | None
+    summary: str
+    summary_linear: bool
+    summary_activation: str | None
+    span_beam: tuple[int, int] | None
+    tied: bool
+    labels: int
+
+
+def read_settings(config: ConfigReader) -> XlnetSettings:
+    """Settings under the names of XLNet's config.json."""
+    width, heads = config.whole("d_model", 1024), config.whole("n_head", 16)
+    config.divides("n_head", "d_model")
+    if config.optional_whole("d_head", least=1) not in (None, width // heads):
+        config.malformed.append(f"`d_head` {config.config['d_head']} is not `d_model` / `n_head` {width // heads}")
+    # Half of a batch would be read backwards: what a row gives would depend on its place in the batch.
+    config.only("bi_data", False)
+    # The map after the summary has as many inputs as the model is wide.
+    config.only("summary_proj_to_labels", False, None)
+    summary_linear = config.flag("summary_use_proj", True)
+    longest = config.whole("clamp_len", -1, least=-(2**31))
+    architectures = config.config.get("architectures")
+    by_beam = architectures == ["XLNetForQuestionAnswering"]
+    return XlnetSettings(
+        vocabulary=config.whole("vocab_size", 32000),
+        width=width,
+        inner_width=config.whole("d_inner", 4096),
+        layers=config.whole("n_layer", 24),
+        heads=heads,
+        head_width=width // heads,
+        activation=config.activation("ff_activation", "gelu"),
+        norm_epsilon=config.number("layer_norm_eps", 1e-12),
+        causal=config.choice("attn_type", "bi", ("bi", "uni")) == "uni",
+        same_length=config.flag("same_length", False),
+        longest_distance=longest if longest > 0 else None,
+        memory=config.optional_whole("mem_len", 512) or None,
+        remember_first=config.optional_whole("reuse_len") or None,
+        summary=config.choice("summary_type", "last", ("last", "first", "mean", "cls_index")),
+        summary_linear=summary_linear,
+        summary_activation=_optional_activation(config, "summary_activation"),
+        span_beam=(config.whole("start_n_top", 5), config.whole("end_n_top", 5)) if by_beam else None,
+        tied=config.flag("tie_word_embeddings", True),
+        labels=config.labels()[0],
+    )
+
+
+def _optional_activation(config: ConfigReader, name: str) -> str | None:
+    """An activation, where null and the empty string mean none; absent, XLNet has tanh."""
+    return config.activation(name, "tanh") if config.config.get(name, "tanh") else None
+
+
+class Xlnet(Model):
+    """XLNet, with or without a head.
+
+    Parameters
+    ----------
+    settings : XlnetSettings
+    head : str
+        "none", "language_model", "sequence_classification", "token_classification" or "question_answering".
+    """
+
+    prefix = "transformer"
+
+    def __init__(self, settings: XlnetSettings, head: str) -> None:
+        super().__init__(settings, head)
+        s = settings
+        self.tokens = nn.Embedding(s.vocabulary, s.width)
+        #: What the query stream begins with: that a token is to be predicted, not which.
+        self.query_start = nn.Parameter(torch.zeros(1, 1, s.width))
+        self.blocks = nn.ModuleList(
+            XlnetBlock(s.width, s.heads, s.head_width, s.inner_width, s.activation, s.norm_epsilon)
+            for _ in range(s.layers)
+        )
+        self.output = OutputLayer(s.width, s.vocabulary, tied=s.tied, bias=True) if head == "language_model" else None
+        by_row = head == "sequence_classification"
+        self.summary = nn.Linear(s.width, s.width) if by_row and s.summary_linear else None
+        self.span_beam = None
+        if head == "question_answering" and s.span_beam is not None:
+            self.span_beam = SpanBeam(s.width, s.norm_epsilon, *s.span_beam)
+        self.classifier = {
+            "sequence_classification": nn.Linear(s.width, s.labels),
+            "token_classification": nn.Linear(s.width, s.labels),
+            "question_answering": nn.Linear(s.width, 2) if self.span_beam is None else None,
+        }.get(head)
+
+    def name_tensors(self, to: TensorMap) -> None:
+        """Names in checkpoints of transformers."""
+        s = self.settings
+        to.embedding(self.tokens, "transformer.word_embedding")
+        to.tensor("transformer.mask_emb", self.query_start)
+        by_head = (s.heads, s.head_width, s.width)
+        for i, block in enumerate(self.blocks):
+            at, attention = f"transformer.layer.{i}.rel_attn", block.attention
+            # stored as [model width, heads, head width]
+            for name, weight in zip("qkv", attention.qkv.weight.chunk(3), strict=True):
+                to.tensor(f"{at}.{name}", weight.view(by_head).permute(2, 0, 1))
+            to.tensor(f"{at}.r", attention.positions.weight.view(by_head).permute(2, 0, 1))
+            to.tensor(f"{at}.o", attention.output.weight.view(s.width, s.heads, s.head_width))
+            to.tensor(f"{at}.r_w_bias", attention.content_bias)
+            to.tensor(f"{at}.r_r_bias", attention.position_bias)
+            to.tensor(f"{at}.r_s_bias", attention.segment_bias)
+            to.tensor(f"{at}.seg_embed", attention.segments)
+            to.norm(block.attention_norm, f"{at}.layer_norm")
+            at = f"transformer.layer.{i}.ff"
+            to.linear(block.feed_forward.inner, f"{at}.layer_1")
+            to.linear(block.feed_forward.output, f"{at}.layer_2")
+            to.norm(block.feed_forward_norm, f"{at}.layer_norm")
+        if self.output is not None:
+            to.output(self.output, "lm_loss", "transformer.word_embedding")
+            to.tensor("lm_loss.bias", self.output.bias)
+        if self.summary is not None:
+            to.linear(self.summary, "sequence_summary.summary")
+        if self.span_beam is not None:
+            self.span_beam.name_tensors(to)
+        if self.classifier is not None:
+            names = {"sequence_classification": "logits_proj", "token_classification": "classifier"}
+            to.linear(self.classifier, names.get(self.head, "qa_outputs"))
+        to.ignored("lm_loss.*", "sequence_summary.*", "logits_proj.*", "classifier.*", "qa_outputs.*")
+        to.ignored("start_logits.*", "end_logits.*", "answer_class.*")
+
+    def forward(
+        self,
+        input_ids: Any,
+        attention_mask: Any = None,
+        token_type_ids: Any = None,
+        *,
+        mems: Sequence[Tensor] | None = None,
+        perm_mask: Any = None,
+        target_mapping: Any = None,
+        use_mems: bool = False,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
+    ) -> ModelOutput:
+        """Run the model.
+
+        Parameters
+        ----------
+        input_ids : array-like or Tensor
+            Whole numbers ``[rows, width]``.
+        attention_mask : array-like or Tensor, optional
+            1 for tokens that count, 0 for padding, ``[rows, width]``; by default all count. After a padded call it
+            may be ``[rows, memory + width]`` to say which remembered tokens count; else all of them do.
+        token_type_ids : array-like or Tensor, optional
+            Segment of each token, of the shape of `input_ids`; by default there are no segments. Remembered tokens
+            are of segment 0.
+        mems : sequence of Tensor, optional
+            What an earlier call remembered (`ModelOutput.mems`): one ``[memory, rows, model width]`` a layer.
+        perm_mask : array-like or Tensor, optional
+            ``[rows, width, width]``, 1 where the token of the row must not see that of the column: the order of
+            factorisation.
+        target_mapping : array-like or Tensor, optional
+            ``[rows, predictions, width]``, 1 at the token that a prediction is for. With it, results are those of the
+            predictions, by the stream that does not see the token itself.
+        use_mems : bool, default False
+            Also give the memory for the next call.
+        output_hidden_states, output_attentions : bool, default False
+            Also give the hidden states and the attention of each layer; with `target_mapping` of both streams,
+            content before query.
+
+        Returns
+        -------
+        ModelOutput
+
+        Raises
+        ------
+        ValueError
+            An id is not in the vocabulary, or a shape is another.
+        """
+        s = self.settings
+        ids = take_ids(input_ids, s.vocabulary, self.device)
+        types = take_like(token_type_ids, ids, _ANY_TYPE, "token_type_ids")
+        memory = self._take_memory(mems, ids)
+        past = 0 if memory is None else memory[0].shape[1]
+        real, counts = self._take_mask(attention_mask, ids, past)
+        order = self._order(_take_square(perm_mask, ids), ids, past)
+        targets = _take_targets(target_mapping, ids, self.dtype)
+        content_mask, query_mask = stream_masks(real, order, past, self.dtype)
+        streams = Streams(
+            sinusoids=self._sinusoids(ids.shape[1], past),
+            content_mask=content_mask,
+            query_mask=query_mask,
+            other_segment=None if types is None else other_segment(types, past),
+            targets=targets,
+            want_weights=output_attentions,
+        )
+        content = self.tokens(ids)
+        query = None if targets is None else self.query_start.expand(targets.shape[0], targets.shape[1], -1)
+        kept, states, attentions = [], [], []
+        for layer, block in enumerate(self.blocks):
+            before = None if memory is None else memory[layer]
+            if use_mems:
+                kept.append(self._remember(content, before))
+            states.append((content, query))
+            content, query, weights = block(content, query, before, streams)
+            attentions.append(weights)
+        states.append((content, query))
+        hidden = content if query is None else query
+        return ModelOutput(
+            mems=tuple(kept) if use_mems else None,
+            hidden_states=tuple(x for both in states for x in both if x is not None) if output_hidden_states else None,
+            attentions=tuple(attentions) if output_attentions else None,
+            **self._results(hidden, counts if query is None else None),
+        )
+
+    # --- what goes in
+
+    def _take_memory(self, mems: Sequence[Tensor] | None, ids: Tensor) -> list[Tensor] | None:
+        """The memory as [rows, memory, width] a layer; None where it is empty."""
+        if mems is None:
+            return None
+        wanted = (ids.shape[0], self.settings.width)
+        shapes = [tuple(layer.shape) for layer in mems]
+        if len(set(shapes)) != 1 or len(shapes) != self.settings.layers or shapes[0][1:] != wanted:
+            raise ValueError(
+                f"`mems` must be {self.settings.layers} tensors of one shape [memory, {wanted[0]}, {wanted[1]}], as "
+                f"an earlier call with as many rows gives them, got {[list(shape) for shape in shapes]}"
+            )
+        return [layer.transpose(0, 1) for layer in mems] if shapes[0][0] else None
+
+    def _take_mask(self, values: Any, ids: Tensor, past: int) -> tuple[Tensor | None, Tensor | None]:
+        """Which columns, and which tokens of this call, are real; None for all."""
+        rows, width = ids.shape
+        values = values if values is None or isinstance(values, Tensor) else torch.as_tensor(values)
+        if past and values is not None and values.shape == (rows, past + width):
+            columns = take_mask(values, ids.new_zeros(rows, past + width))
+            return columns, None if columns is None else columns[:, past:]
+        mask = take_mask(values, ids)
+        if mask is None or not past:
+            return mask, mask
+        return torch.nn.functional.pad(mask, (past, 0), value=True), mask
+
+    def _order(self, perm: Tensor | None, ids: Tensor, past: int) -> Tensor | None:
+        """Which columns are hidden from which tokens, [rows or 1, width, memory + width]; None for none."""
+        hidden = None if perm is None else torch.nn.functional.pad(perm, (past, 0))
+        if self.settings.causal:
+            causal = causal_order(ids.shape[1], past, same_length=self.settings.same_length, device=ids.device)[None]
+            hidden = causal if hidden is None else hidden | causal
+        return hidden
+
+    def _sinusoids(self, width: int, past: int) -> Tensor:
+        """Of the distances from the farthest token before to the farthest behind, in falling order."""
+        distances = torch.arange(past + width, -width, -1, dtype=torch.float32, device=self.device)
+        if self.settings.longest_distance is not None:
+            distances = distances.clamp(-self.settings.longest_distance, self.settings.longest_distance)
+        return relative_sinusoids(distances, self.settings.width).to(self.dtype)
+
+    def _remember(self, content: Tensor, before: Tensor | None) -> Tensor:
+        """What a layer reads, for the next call: [memory, rows, width]."""
+        s = self.settings
+        content = content.detach()[:, : s.remember_first]
+        kept = content if before is None else torch.cat([before, content], dim=1)
+        return kept[:, -s.memory :].transpose(0, 1) if s.memory else kept.transpose(0, 1)
+
+    # --- what comes out
+
+    def _results(self, hidden: Tensor, counts: Tensor | None) -> dict[str, Tensor]:
+        if self.output is not None:
+            return {"logits": self.output(hidden, self.tokens.weight)}
+        if self.span_beam is not None:
+            return self.span_beam(hidden, counts)
+        if self.classifier is None:
+            return {"last_hidden_state": hidden}
+        if self.head == "sequence_classification":
+            hidden = self._summary(hidden, counts)
+        logits = self.classifier(hidden)
+        if self.head == "question_answering":
+            start, end = logits.unbind(-1)
+            return {"start_logits": start.contiguous(), "end_logits": end.contiguous()}
+        return {"logits": logits}
+
+    def _summary(self, hidden: Tensor, counts: Tensor | None) -> Tensor:
+        """One vector for a row."""
+        s = self.settings
+        if s.summary == "mean":
+            hidden = mean_of_tokens(hidden, counts)
+        else:
+            # "cls_index" without an index is the last token, as in transformers
+            position = (first_position if s.summary == "first" else last_position)(counts, hidden)
+            hidden = pick_position(hidden, position)
+        if self.summary is not None:
+            hidden = self.summary(hidden)
+        return hidden if s.summary_activation is None else ACTIVATIONS[s.summary_activation](hidden)
+
+
+def _take_square(values: Any, ids: Tensor) -> Tensor | None:
+    """perm_mask as bool [rows, width, width]."""
+    if values is None:
+        return None
+    perm = torch.as_tensor(values, device=ids.device)
+    rows, width = ids.shape
+    if tuple(perm.shape) != (rows, width, width):
+        raise ValueError(f"`perm_mask` must be of the shape {[rows, width, width]}, got {list(perm.shape)}")
+    return perm > 0
+
+
+def _take_targets(values: Any, ids: Tensor, dtype: torch.dtype) -> Tensor | None:
+    """target_mapping as floating-point numbers [rows, predictions, width]."""
+    if values is None:
+        return None
+    targets = torch.as_tensor(values, device=ids.device)
+    rows, width = ids.shape
+    if targets.dim() != 3 or targets.shape[0] != rows or targets.shape[2] != width:
+        raise ValueError(
+            f"`target_mapping` must be of the shape [{rows}, predictions, {width}], got {list(targets.shape)}"
+        )
+    return targets.to(dtype)
+
+
+FAMILIES = {
+    "xlnet": Family(
+        name="xlnet",
+        heads={
+            "XLNetLMHeadModel": "language_model",
+            "XLNetModel": "none",
+            "XLNetForSequenceClassification": "sequence_classification",
+            "XLNetForTokenClassification": "token_classification",
+            "XLNetForQuestionAnsweringSimple": "question_answering",
+            "XLNetForQuestionAnswering": "question_answering",
+        },
+        read_settings=read_settings,
+        build=Xlnet,
+    )
+}
