@@ -48,13 +48,13 @@ def build_model(
     with torch.device("meta"):
         model = family.build(settings, head)
     files = WeightFiles(*folder.weight_files())
-    model.to(given_dtype or stored_dtype or files.first_float() or torch.float32)
+    model.cast(given_dtype or stored_dtype or files.first_float() or torch.float32)
     loader = Loader(model, files)
     raise_problems(str(folder), loader.problems, reader.unsupported)
 
     model.to_empty(device=torch.device("cpu" if device is None else device))
-    loader.load()
     model.fill_tables()
+    loader.load()
     model.family, model.config, model.generation_config, model.labels = family.name, config, generation_config, labels
     return model.eval().requires_grad_(trainable)
 

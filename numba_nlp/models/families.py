@@ -36,6 +36,12 @@ _MODULES = {
     "openai-gpt": "gpt",
     "xlnet": "xlnet",
     # encoders with decoders
+    "bart": "bart",
+    "m2m_100": "m2m100",
+    "marian": "marian",
+    "mbart": "mbart",
+    "pegasus": "pegasus",
+    "t5": "t5",
 }
 
 

@@ -64,8 +64,15 @@ class Model(nn.Module):
         """Say which tensor of a checkpoint goes where."""
         raise NotImplementedError
 
+    def cast(self, dtype: torch.dtype) -> None:
+        """Change the kind of numbers of the parameters; a family may keep some of them wider."""
+        self.to(dtype)
+
     def fill_tables(self) -> None:
-        """Compute what checkpoints do not hold, such as tables of sines; called when the model has memory."""
+        """Compute what checkpoints need not hold, such as tables of sines.
+
+        Called when the model has memory, and before the tensors of the checkpoint are copied into it.
+        """
 
     def check_width(self, width: int, limit: int | None, name: str = "input_ids") -> None:
         """Refuse rows that are longer than the model has positions.

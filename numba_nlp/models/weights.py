@@ -33,6 +33,7 @@ class _Place:
     destination: torch.Tensor
     transposed: bool
     same: tuple[str, ...]
+    computed: bool
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -64,6 +65,7 @@ class TensorMap:
         transposed: bool = False,
         instead: tuple[str, ...] = (),
         same: tuple[str, ...] = (),
+        computed: bool = False,
     ) -> None:
         """One tensor.
 
@@ -79,8 +81,10 @@ class TensorMap:
             Names that are taken where ``name`` is absent; what else is there of them is not read.
         same : tuple of str
             Other names of the same tensor, also taken where ``name`` is absent: if there, they must hold the same.
+        computed : bool
+            ``fill_tables`` computes it, so that it may be absent.
         """
-        self.places.append(_Place((name, *instead, *same), destination, transposed, same))
+        self.places.append(_Place((name, *instead, *same), destination, transposed, same, computed))
 
     def linear(self, layer: nn.Linear, name: str, *, transposed: bool = False) -> None:
         """Weight, and bias where the layer has one; ``transposed``: the weight is stored input by output (Conv1D)."""
@@ -163,7 +167,10 @@ class Loader:
         self._add_tied_names(to)
         with torch.no_grad():
             for place in to.places:
-                tensor = self._read(self._found(place))
+                found = self._found(place)
+                if found is None and place.computed:
+                    continue
+                tensor = self._read(found)
                 place.destination.copy_(tensor.t() if place.transposed else tensor)
 
     def _match_names(self, to: TensorMap) -> dict[str, str]:
@@ -202,9 +209,11 @@ class Loader:
                 continue
             if self._files.tensors[self._names[name]].shape != layer.shape:
                 self.problems.append(self._shape_problem(name, layer.shape))
-            elif embedding in self._names and not self._equal(name, embedding):
-                (tied_to,) = (place.destination for place in to.places if place.names[0] == embedding)
-                layer.untie(tied_to)
+                continue
+            (place,) = (place for place in to.places if place.names[0] == embedding)
+            found = self._found(place)  # under whichever of its names
+            if found is not None and not self._equal(name, found):
+                layer.untie(place.destination)
         self._add_tied_names(to)
 
     def _add_tied_names(self, to: TensorMap) -> None:
@@ -220,7 +229,8 @@ class Loader:
         for place in to.places:
             found = self._found(place)
             if found is None:
-                missing.append(place.names[0])
+                if not place.computed:
+                    missing.append(place.names[0])
                 continue
             info = self._files.tensors[self._names[found]]
             if info.dtype not in _KINDS:

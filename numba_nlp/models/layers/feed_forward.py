@@ -14,27 +14,38 @@ __all__ = ["FeedForward", "PostNormBlock", "run_blocks"]
 
 
 class FeedForward(nn.Module):
-    """``output(activation(inner(x)))``.
+    """``output(activation(inner(x)))``, or gated, ``output(activation(gate(x)) * inner(x))`` (arXiv:2002.05202).
 
     Parameters
     ----------
     width, inner_width : int
-        Of the hidden states, and between the two maps.
+        Of the hidden states, and between the maps.
     activation : str
         A name of ``ACTIVATIONS``.
     bias : bool
         Whether the maps have one.
+    gated : bool
+        Whether there is a gate; ``inner`` holds the rows of both maps then, those of the gate first.
     """
 
-    def __init__(self, width: int, inner_width: int, activation: str, *, bias: bool = True) -> None:
+    def __init__(
+        self, width: int, inner_width: int, activation: str, *, bias: bool = True, gated: bool = False
+    ) -> None:
         super().__init__()
-        self.inner = nn.Linear(width, inner_width, bias=bias)
+        self.inner = nn.Linear(width, inner_width * (2 if gated else 1), bias=bias)
         self.output = nn.Linear(inner_width, width, bias=bias)
         self.activation = ACTIVATIONS[activation]
+        self.gated = gated
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         """Hidden states of the same shape."""
-        return self.output(self.activation(self.inner(hidden)))
+        inner = self.inner(hidden)
+        if self.gated:
+            gate, inner = inner.chunk(2, dim=-1)
+            inner = self.activation(gate) * inner
+        else:
+            inner = self.activation(inner)
+        return self.output(inner.to(self.output.weight.dtype))  # float32 in T5 of float16
 
 
 class PostNormBlock(nn.Module):
