@@ -289,15 +289,25 @@ class DecoderModel(Model):
         return self.output(hidden, self.decoder.tokens.weight)
 
 
-def take_prompt(model: Model, input_ids: Any, attention_mask: Any) -> tuple[Tensor, Tensor | None]:
+def take_prompt(
+    model: Model, input_ids: Any, attention_mask: Any, size: int | None = None
+) -> tuple[Tensor, Tensor | None]:
     """Ids and mask of a prompt; see `take_ids` and `take_mask`.
+
+    Parameters
+    ----------
+    model : Model
+    input_ids, attention_mask
+        As given.
+    size : int, optional
+        Each id must be below it; by default the vocabulary of the model.
 
     Raises
     ------
     ValueError
         Also: a row ends in padding.
     """
-    ids = take_ids(input_ids, model.settings.vocabulary, model.device)
+    ids = take_ids(input_ids, model.settings.vocabulary if size is None else size, model.device)
     mask = take_mask(attention_mask, ids)
     if mask is not None and mask.device.type == "cpu":
         wrong = mask.any(1) & ~mask[:, -1]

@@ -34,10 +34,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from numba_nlp.models.decoder import take_prompt, take_step
 from numba_nlp.models.inputs import take_ids, take_mask
 from numba_nlp.models.kv_cache import KVCache
 from numba_nlp.models.layers.heads import OutputLayer
-from numba_nlp.models.layers.positions import CountedSines, LearnedPositions, Positions, Sines, rows_begin_at
+from numba_nlp.models.layers.pooled import first_position, last_position, pick_position
+from numba_nlp.models.layers.positions import CountedSines, LearnedPositions, Positions, Sines
 from numba_nlp.models.layers.relative_bias import RelativeBias
 from numba_nlp.models.layers.source_block import BlockShape
 from numba_nlp.models.model import Model
@@ -257,8 +259,7 @@ class EncoderDecoder(Model):
         if self.output is not None:
             return {"logits": self._logits(hidden)}
         if self.row_classifier is not None:
-            ends = self._row_ends(ids, mask, hidden)
-            return {"logits": self.row_classifier(hidden[torch.arange(len(ends), device=ends.device), ends])}
+            return {"logits": self.row_classifier(pick_position(hidden, self._row_ends(ids, mask, hidden)))}
         if self.classifier is not None:
             start, end = self.classifier(hidden).unbind(-1)
             return {"start_logits": start.contiguous(), "end_logits": end.contiguous()}
@@ -280,7 +281,7 @@ class EncoderDecoder(Model):
                 f"row {row} has no token that ends it ({' or '.join(map(str, self.settings.end_ids))}), at which the "
                 "classifier looks; let the tokenizer add it"
             )
-        return (torch.arange(ids.shape[1], device=ids.device) * ends).amax(1)
+        return last_position(ends, hidden)
 
     # --- generation
 
@@ -334,7 +335,7 @@ class EncoderDecoder(Model):
             static=static,
         )
 
-    def encode_source(self, input_ids: Any, attention_mask: Any = None, *, cache: KVCache | None = None) -> Tensor:
+    def encode_source(self, input_ids: Any, attention_mask: Any = None, cache: KVCache | None = None) -> Tensor:
         """Read the sources.
 
         Parameters
@@ -366,7 +367,7 @@ class EncoderDecoder(Model):
             self._whole_decoder().store_source(hidden, cache)
         return hidden
 
-    def prompt(self, decoder_input_ids: Any, decoder_attention_mask: Any = None, *, cache: KVCache) -> Tensor:
+    def prompt(self, decoder_input_ids: Any, decoder_attention_mask: Any, cache: KVCache) -> Tensor:
         """Read the beginning of the decoder's rows, or a continuation of many tokens.
 
         Parameters
@@ -374,8 +375,8 @@ class EncoderDecoder(Model):
         decoder_input_ids : array-like or Tensor
             Whole numbers ``[sentences or rows, width]``. Into a cache without rows, each may be read once for several:
             the rows of a sentence lie side by side.
-        decoder_attention_mask : array-like or Tensor, optional
-            1 for tokens that count, 0 for padding, which must be at the left.
+        decoder_attention_mask : array-like, Tensor or None
+            1 for tokens that count, 0 for padding, which must be at the left; None: all count.
         cache : KVCache
             Of :meth:`new_cache`, after :meth:`encode_source`; it keeps what is read.
 
@@ -391,15 +392,7 @@ class EncoderDecoder(Model):
             not fit into the cache. Ids and masks on a CUDA device are not looked at.
         """
         decoder = self._generating_decoder()
-        ids = take_ids(decoder_input_ids, self.settings.decoder_vocabulary, self.device, "decoder_input_ids")
-        mask = take_mask(decoder_attention_mask, ids, "decoder_attention_mask")
-        if mask is not None and mask.device.type == "cpu":
-            wrong = mask.any(1) & ~mask[:, -1]
-            if bool(wrong.any()):
-                raise ValueError(
-                    f"row {int(wrong.nonzero()[0, 0])} ends in padding, after which no token can follow; pad at the "
-                    "left"
-                )
+        ids, mask = take_prompt(self, decoder_input_ids, decoder_attention_mask, self.settings.decoder_vocabulary)
         return self._logits(decoder.extend(ids, self._embed_decoder(ids), mask, cache)[:, -1])
 
     def step(self, tokens: Tensor, cache: KVCache) -> Tensor:
@@ -423,9 +416,7 @@ class EncoderDecoder(Model):
         ValueError
             The cache has another number of rows, or is full.
         """
-        if tokens.shape != (cache.rows,):
-            raise ValueError(f"a step takes one token for each of the {cache.rows} rows, got {list(tokens.shape)}")
-        ids = tokens[:, None]
+        ids = take_step(tokens, cache)
         return self._logits(self._generating_decoder().extend(ids, self._embed_decoder(ids), None, cache)[:, 0])
 
     # --- parts
@@ -475,14 +466,13 @@ class EncoderDecoder(Model):
             counts = mask
             if mask is None:
                 counts = torch.ones_like(ids, dtype=torch.bool) if s.padding_id is None else ids != s.padding_id
-            last = (torch.arange(ids.shape[1], device=ids.device) * counts).amax(1, keepdim=True)
-            first = ids.gather(1, last)
+            first = pick_position(ids, last_position(counts, ids))[:, None]
         elif s.start_id is None:
             raise ValueError("config.json has no `decoder_start_token_id`: give `decoder_input_ids`")
         else:
             first = ids.new_full((ids.shape[0], 1), s.start_id)
         shifted = torch.cat([first, ids[:, :-1]], dim=1)
-        return shifted if mask is None else shifted.scatter(1, rows_begin_at(mask), first)
+        return shifted if mask is None else shifted.scatter(1, first_position(mask, ids)[:, None], first)
 
     def _embed(self, tokens: nn.Embedding, ids: Tensor) -> Tensor:
         embedded: Tensor = tokens(ids)

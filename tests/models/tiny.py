@@ -37,6 +37,8 @@ def make_reference(architecture: str, *, seed: int = 0, **settings: Any) -> Any:
         model = kind(kind.config_class(**settings)).eval()
         with torch.no_grad():
             for parameter in model.parameters():
+                if not parameter.requires_grad:  # tables of sines, which are not saved
+                    continue
                 # biases start as zeros and norms as ones, which would hide that they are mixed up
                 parameter.add_(torch.randn_like(parameter) * 0.2)
     return model

@@ -9,19 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from numba_nlp.models.layers.embeddings import sinusoids
+from numba_nlp.models.layers.pooled import first_position
 
-__all__ = ["CountedSines", "LearnedPositions", "Positions", "Sines", "rows_begin_at"]
-
-
-def rows_begin_at(mask: Tensor) -> Tensor:
-    """Place of the first token of each row that counts, ``int64[rows, 1]``; 0 where none does.
-
-    Parameters
-    ----------
-    mask : Tensor
-        ``bool[rows, width]``, True for tokens that count.
-    """
-    return mask.long().argmax(1, keepdim=True)
+__all__ = ["CountedSines", "LearnedPositions", "Positions", "Sines"]
 
 
 class Positions(nn.Module):
@@ -34,7 +24,7 @@ class Positions(nn.Module):
     def of_source(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """Position of each token, ``int64[rows or 1, width]``."""
         columns = torch.arange(ids.shape[1], device=ids.device)[None]
-        return columns if mask is None else (columns - rows_begin_at(mask)).clamp(min=0)
+        return columns if mask is None else (columns - first_position(mask, ids)[:, None]).clamp(min=0)
 
     def of_new(self, ids: Tensor, counted: Tensor) -> Tensor:
         """The same of tokens before which ``counted`` others count, ``int64[rows or 1, width]``."""
@@ -124,7 +114,7 @@ class CountedSines(Positions):
         counts = ids != self.padding
         if mask is not None:
             # what pads a row at the left has no position, whatever its id
-            counts = counts & (torch.arange(ids.shape[1], device=ids.device) >= rows_begin_at(mask))
+            counts = counts & (torch.arange(ids.shape[1], device=ids.device) >= first_position(mask, ids)[:, None])
         return counts.long().cumsum(1) * counts + self.padding
 
     def of_new(self, ids: Tensor, counted: Tensor) -> Tensor:
