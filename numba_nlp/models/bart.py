@@ -68,7 +68,8 @@ def read_settings(config: ConfigReader, switches: Switches) -> EncoderDecoderSet
     s = switches
     width = config.whole("d_model", 1024)
     vocabulary = config.whole("vocab_size", s.vocabulary)
-    shared = config.flag("share_encoder_decoder_embeddings", True) if s.may_split else True
+    tied = config.flag("tie_word_embeddings", True)
+    split = s.may_split and not config.flag("share_encoder_decoder_embeddings", True)
     activation = config.activation("activation_function", s.activation)
     positions = config.whole("max_position_embeddings", 1024)
 
@@ -98,11 +99,12 @@ def read_settings(config: ConfigReader, switches: Switches) -> EncoderDecoderSet
         if width < 4:
             config.malformed.append(f"`d_model` must be at least 4 for positions of sines, got {width}")
     labels = config.labels()[0] if {"id2label", "num_labels"} & config.config.keys() else 3
-    split_vocabulary = vocabulary if shared else config.optional_whole("decoder_vocab_size", least=1) or vocabulary
+    decoder_vocabulary = (config.optional_whole("decoder_vocab_size", least=1) if split else None) or vocabulary
     return EncoderDecoderSettings(
         vocabulary=vocabulary,
-        decoder_vocabulary=split_vocabulary,
-        shared=shared,
+        decoder_vocabulary=decoder_vocabulary,
+        # transformers 5 ties nothing at all where config.json says that words are not tied
+        shared=tied and not split,
         positions=positions,
         encoder_blocks=config.whole("encoder_layers", 12),
         decoder_blocks=config.whole("decoder_layers", 12),
@@ -113,10 +115,10 @@ def read_settings(config: ConfigReader, switches: Switches) -> EncoderDecoderSet
         norm_end=s.norm_end,
         embedding_scale=width**0.5 if config.flag("scale_embedding", s.scale_embedding) else 1.0,
         output_scale=1.0,
-        tied=config.flag("tie_word_embeddings", True),
+        tied=tied,
         logits_bias=s.logits_bias,
         padding_id=padding_id,
-        start_id=read_token(config, "decoder_start_token_id", s.start_id, split_vocabulary),
+        start_id=read_token(config, "decoder_start_token_id", s.start_id, decoder_vocabulary),
         end_ids=read_tokens(config, "eos_token_id", s.end_id),
         shifting_heads=s.shifting_heads,
         start_is_last=s.start_is_last,
@@ -136,8 +138,8 @@ class Bart(EncoderDecoder):
             to.embedding(self.tokens, embedding, same=("model.encoder.embed_tokens", "model.decoder.embed_tokens"))
         else:
             embedding = "model.decoder.embed_tokens"
-            to.embedding(self.tokens, "model.encoder.embed_tokens")
-            to.embedding(self.decoder_tokens, embedding)
+            for tokens, side in ((self.tokens, "encoder"), (self.decoder_tokens, "decoder")):
+                to.tensor(f"model.{side}.embed_tokens.weight", tokens.weight, instead=("model.shared.weight",))
         for side, stack in (("encoder", self.encoder), ("decoder", self.decoder)):
             assert stack is not None
             at = f"model.{side}"

@@ -191,5 +191,7 @@ def test_switches(architecture: str, changes: dict[str, Any], tmp_path: Path) ->
     theirs, ours = tiny_pair(architecture, tmp_path, **changes)
     ids = draw_ids(2, 20, VOCABULARY)
     more = {"decoder_input_ids": draw_ids(2, 20, 50, seed=2)}
+    # Products of two maps in every layer magnify roundings: transformers itself is up to 6e-5 from its float64 then.
+    tolerance = {"atol": 1e-4} if "gated" in changes.get("feed_forward_proj", "") else {}
     with torch.no_grad():
-        assert_same(ours(ids, **more), theirs(ids, **more))
+        assert_same(ours(ids, **more), theirs(ids, **more), **tolerance)

@@ -14,6 +14,9 @@ transformers = pytest.importorskip("transformers", reason="needs transformers (P
 
 import numba_nlp as nlp  # noqa: E402
 
+# Tiny products gain nothing from threads, and waiting for each other takes most of their time on a busy machine.
+torch.set_num_threads(1)
+
 #: What float32 may differ by: sums are taken in another order.
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 
