@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,7 +101,9 @@ def _pickled(path: Path, problems: list[str]) -> Iterator[tuple[str, TensorInfo,
     try:
         # the format before PyTorch 1.6 is no archive and cannot be mapped
         values = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
-    except (pickle.UnpicklingError, EOFError, KeyError, RuntimeError, ValueError) as error:
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # a damaged pickle makes torch raise nearly anything
         raise SourceFormatError(
             f"{path}: this is no sound file of weights, or it holds more than tensors, which is not read: {error}"
         ) from error
