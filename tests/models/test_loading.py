@@ -405,6 +405,14 @@ def test_sources_that_are_no_folder(tmp_path: Path, write: Write) -> None:
         nlp.load_model(tmp_path / "empty")
 
 
+@pytest.mark.parametrize("missing", ["torch", "safetensors"])
+def test_packages_that_are_missing(write: Write, missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write()
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ModuleNotFoundError, match=re.escape(f"needs {missing}, which is not installed: pip install")):
+        nlp.load_model(folder)
+
+
 @pytest.mark.parametrize("name", ["../model.safetensors", "/etc/passwd", "a/b.safetensors", "..", "", "c\\d.bin"])
 def test_an_index_that_leads_elsewhere(write: Write, name: str) -> None:
     folder = write()
