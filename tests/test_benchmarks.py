@@ -76,6 +76,8 @@ def test_every_benchmark_runs(name: str, found: str, backend: str, monkeypatch: 
         call(*chosen)
     for call in raw:
         compile(call(), found, "exec")
+    if hasattr(benchmark, "teardown"):
+        benchmark.teardown(*chosen)
 
 
 def test_training_benchmark_runs() -> None:
