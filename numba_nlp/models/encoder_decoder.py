@@ -39,6 +39,7 @@ from numba_nlp.models.inputs import take_ids, take_mask
 from numba_nlp.models.kv_cache import KVCache
 from numba_nlp.models.layers.heads import OutputLayer
 from numba_nlp.models.layers.pooled import first_position, last_position, pick_position
+from numba_nlp.models.layers.pooling import pool
 from numba_nlp.models.layers.positions import CountedSines, LearnedPositions, Positions, Sines
 from numba_nlp.models.layers.relative_bias import RelativeBias
 from numba_nlp.models.layers.source_block import BlockShape
@@ -193,6 +194,8 @@ class EncoderDecoder(Model):
 
     def fill_tables(self) -> None:
         """Compute what checkpoints need not hold."""
+        if self.logits_bias is not None:
+            self.logits_bias.zero_()
         for stack in (self.encoder, self.decoder):
             if stack is not None:
                 stack.fill_tables()
@@ -282,6 +285,29 @@ class EncoderDecoder(Model):
                 "classifier looks; let the tokenizer add it"
             )
         return last_position(ends, hidden)
+
+    def embed(self, input_ids: Any, attention_mask: Any = None, *, pooling: str = "mean") -> Tensor:
+        """One vector for each row, from what the encoder gives; the head does not matter.
+
+        Parameters
+        ----------
+        input_ids, attention_mask
+            As for calling the model.
+        pooling : {"mean", "first", "max", "mean_sqrt"}
+            Of the tokens that count; "mean_sqrt": their sum divided by the square root of their number.
+
+        Returns
+        -------
+        Tensor
+            ``[rows, model width]``; zeros for a row without any token, "first" excepted.
+
+        Raises
+        ------
+        ValueError
+            As for calling the model, or there is no such way to pool.
+        """
+        ids, mask = self._take_source(input_ids, attention_mask)
+        return pool(self._encode(ids, mask).hidden, mask, pooling)
 
     # --- generation
 
