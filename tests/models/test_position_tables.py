@@ -85,7 +85,7 @@ def test_positions_count_from_the_first_token() -> None:
 
 
 def test_positions_by_padding_tokens() -> None:
-    """Those of fairseq: padding (1 here) has none, in the middle neither; what pads at the left may be another token."""
+    """Those of fairseq: padding (1 here) has none, also in the middle; what pads at the left may be another."""
     counted = CountedSines(9, 4, 1)
     assert positions_of(counted, [[5, 1, 6, 1]], None) == [[2, 1, 3, 1]]
     assert positions_of(counted, [[1, 1, 5, 6], [7, 7, 5, 6]], [[0, 0, 1, 1]] * 2) == [[1, 1, 2, 3]] * 2
