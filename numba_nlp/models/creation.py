@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
+from numba_nlp.models.blank import give_memory, without_memory
 from numba_nlp.models.families import family_of, head_of
 from numba_nlp.models.model import Model
 from numba_nlp.models.settings import ConfigReader, raise_problems
@@ -59,9 +60,9 @@ def create_model(config: Mapping[str, Any], *, head: str | None = None, seed: in
     labels = reader.labels()[1]
     deviation = reader.number("initializer_range", 0.02)
     raise_problems(_PLACE, reader.malformed, reader.unsupported)
-    with torch.device("meta"):
+    with without_memory():
         model = family.build(settings, head)
-    model.to_empty(device="cpu")
+    give_memory(model, torch.device("cpu"))
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
