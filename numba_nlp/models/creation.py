@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 
+from numba_nlp._atomic import atomic_writer
 from numba_nlp.models.blank import give_memory, without_memory
 from numba_nlp.models.families import family_of, head_of
 from numba_nlp.models.model import Model
@@ -86,7 +87,7 @@ def save_model(model: Model, folder: str | os.PathLike[str]) -> None:
         From :func:`create_model`, or from :func:`numba_nlp.load_model` with the head that its checkpoint names.
     folder : path-like
         Made if it is not there; ``config.json``, ``model.safetensors`` and, where the model has one,
-        ``generation_config.json`` are written into it.
+        ``generation_config.json`` are written into it, each whole or not at all.
 
     Raises
     ------
@@ -114,9 +115,11 @@ def save_model(model: Model, folder: str | os.PathLike[str]) -> None:
     if model.generation_config is not None:
         _write_json(path / "generation_config.json", model.generation_config)
     contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    # transformers asks which library's tensors these are
-    save_file(contiguous, path / "model.safetensors", metadata={"format": "pt"})
+    with atomic_writer(path / "model.safetensors") as stream:
+        # transformers asks which library's tensors these are
+        stream.write(save(contiguous, metadata={"format": "pt"}))
 
 
 def _write_json(path: Path, value: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    with atomic_writer(path) as stream:
+        stream.write((json.dumps(value, indent=2, sort_keys=True) + "\n").encode())
