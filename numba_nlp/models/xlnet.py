@@ -22,6 +22,7 @@ from numba_nlp.models.model import Model
 from numba_nlp.models.outputs import ModelOutput
 from numba_nlp.models.settings import ConfigReader
 from numba_nlp.models.weights import TensorMap
+from numba_nlp.models.xlnet_steps import XlnetCache, make_cache, read_prompt, read_step
 
 __all__ = ["FAMILIES", "Xlnet", "XlnetSettings", "read_settings"]
 
@@ -259,7 +260,7 @@ class Xlnet(Model):
         targets = _take_targets(target_mapping, ids, self.dtype)
         content_mask, query_mask = stream_masks(real, order, past, self.dtype)
         streams = Streams(
-            sinusoids=self._sinusoids(ids.shape[1], past),
+            sinusoids=self.sinusoids(past + ids.shape[1], -ids.shape[1]),
             content_mask=content_mask,
             query_mask=query_mask,
             other_segment=None if types is None else other_segment(types, past),
@@ -284,6 +285,68 @@ class Xlnet(Model):
             attentions=tuple(attentions) if output_attentions else None,
             **self._results(hidden, counts if query is None else None),
         )
+
+    def new_cache(self, rows: int, positions: int, *, static: bool = False) -> XlnetCache:
+        """A cache for `prompt` and `step`, for the weights as they are now.
+
+        Parameters
+        ----------
+        rows : int
+            Rows of a step; of a beam search, prompts times beams.
+        positions : int
+            Longest row, prompt with padding and new tokens.
+        static : bool, default False
+            As of `KVCache`: for CUDA graphs.
+
+        Raises
+        ------
+        ValueError
+            The model's memory is shorter.
+        """
+        return make_cache(self, rows, positions, static=static)
+
+    def prompt(self, input_ids: Any, attention_mask: Any, cache: XlnetCache) -> Tensor:
+        """Read the beginning of the rows.
+
+        Parameters
+        ----------
+        input_ids : array-like or Tensor
+            Whole numbers ``[prompts, width]``. A prompt may be read once for several rows: the cache has a multiple
+            of `prompts` rows, those of a prompt side by side.
+        attention_mask : array-like, Tensor or None
+            1 for tokens that count, 0 for padding, which must be on the left; None: all count.
+        cache : XlnetCache
+            Of `new_cache`, empty; it keeps what was read.
+
+        Returns
+        -------
+        Tensor
+            Logits of the token after each prompt, ``[prompts, vocabulary]``.
+
+        Raises
+        ------
+        ValueError
+            The model has no output layer; an id is not in the vocabulary; padding is on the right; the cache is not
+            empty; or the tokens do not fit. Ids and masks on a CUDA device are not looked at.
+        """
+        return read_prompt(self, input_ids, attention_mask, cache)
+
+    def step(self, tokens: Tensor, cache: XlnetCache) -> Tensor:
+        """Read one token more in each row, and the one before it again, now that they see each other.
+
+        Parameters
+        ----------
+        tokens : Tensor
+            int64 ``[rows]``, on the device of the model. They are not looked at: nothing here waits for the device.
+        cache : XlnetCache
+            What was read before; it keeps the token too.
+
+        Returns
+        -------
+        Tensor
+            Logits of the next token, ``[rows, vocabulary]``.
+        """
+        return read_step(self, tokens, cache)
 
     # --- what goes in
 
@@ -320,9 +383,9 @@ class Xlnet(Model):
             hidden = causal if hidden is None else hidden | causal
         return hidden
 
-    def _sinusoids(self, width: int, past: int) -> Tensor:
-        """Of the distances from the farthest token before to the farthest behind, in falling order."""
-        distances = torch.arange(past + width, -width, -1, dtype=torch.float32, device=self.device)
+    def sinusoids(self, first: int, end: int) -> Tensor:
+        """Of the distances from `first` down to `end`, without it."""
+        distances = torch.arange(first, end, -1, dtype=torch.float32, device=self.device)
         if self.settings.longest_distance is not None:
             distances = distances.clamp(-self.settings.longest_distance, self.settings.longest_distance)
         return relative_sinusoids(distances, self.settings.width).to(self.dtype)

@@ -87,6 +87,20 @@ def test_beams(both: tuple[Any, Any], static: bool, padded: bool) -> None:
         cache.reorder(parents)
 
 
+def test_greedy_text_is_that_of_generate(both: tuple[Any, Any]) -> None:
+    theirs, ours = both
+    ids, mask = pad(draw_ids(3, 6, VOCABULARY), [6, 2, 4], side="left")
+    if theirs.config.model_type == "openai-gpt":  # transformers numbers its positions from the padding on
+        ids = draw_ids(3, 6, VOCABULARY)
+        mask = torch.ones_like(ids)
+    expected = theirs.generate(ids, attention_mask=mask, max_new_tokens=8, do_sample=False, eos_token_id=None)
+    cache = ours.new_cache(3)
+    tokens = [ours.prompt(ids, mask, cache).argmax(-1)]
+    for _ in range(7):
+        tokens.append(ours.step(tokens[-1], cache).argmax(-1))
+    assert torch.equal(torch.cat([ids, torch.stack(tokens, 1)], 1), expected)
+
+
 @pytest.mark.parametrize("static", [False, True], ids=["sliced", "static"])
 def test_a_step_never_waits_for_the_device(both: tuple[Any, Any], static: bool) -> None:
     ours = both[1]

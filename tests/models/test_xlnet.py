@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.models.tiny import assert_rows_alone, assert_same, draw_ids, pad, pair, torch
+import numba_nlp as nlp
+from tests.models.tiny import assert_rows_alone, assert_same, draw_ids, make_reference, pad, pair, save, torch
 
 VOCABULARY = 60
 SETTINGS = {
@@ -188,6 +190,41 @@ def test_a_row_without_tokens_is_finite(both: tuple[Any, Any]) -> None:
     got = both[1](ids, mask, perm_mask=torch.ones(2, 6, 6), output_attentions=True)
     for name, values in got.to_dict().items():
         assert all(torch.isfinite(each).all() for each in ([values] if torch.is_tensor(values) else values)), name
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_half_precision(dtype: Any, tmp_path: Path) -> None:
+    """At most twice the error that transformers makes in the same precision."""
+    theirs = make_reference("XLNetLMHeadModel", **SETTINGS)
+    ours = nlp.load_model(save(theirs, tmp_path), dtype=dtype)
+    ids, mask = pad(draw_ids(4, 12, VOCABULARY), [12, 7, 3, 9], side="left")
+    real, options = mask.bool(), {"attention_mask": mask, "token_type_ids": ids % 2}
+    exact = call(theirs, ids, **options).logits[real]
+    allowed = 2 * (call(theirs.to(dtype), ids, **options).logits[real].float() - exact).abs().max()
+    got = ours(ids, **options).logits[real]
+    assert got.dtype == dtype
+    assert (got.float() - exact).abs().max() <= allowed
+
+
+def test_several_threads(tmp_path: Path) -> None:
+    theirs, ours = pair_of(tmp_path)
+    calls = [pad(draw_ids(3, 4 + seed, VOCABULARY, seed=seed), [4, 3, 2], side="left") for seed in range(6)]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda inputs: ours(*inputs, use_mems=True), calls * 3))
+    for (ids, mask), got in zip(calls * 3, results, strict=True):
+        assert_same(got, call(theirs, ids, attention_mask=mask, use_mems=True), only=mask.bool())
+
+
+def test_gradients(tmp_path: Path) -> None:
+    theirs = make_reference("XLNetLMHeadModel", **SETTINGS, dropout=0.0)
+    ours = nlp.load_model(save(theirs, tmp_path), trainable=True)
+    ids = draw_ids(2, 6, VOCABULARY)
+    options = {"token_type_ids": ids % 2, "perm_mask": orders(2, 6), "target_mapping": torch.eye(6).repeat(2, 1, 1)}
+    theirs(ids, **options).logits.sin().sum().backward()
+    ours(ids, **options).logits.sin().sum().backward()
+    assert all(parameter.grad is not None and parameter.grad.any() for parameter in ours.parameters())
+    expected = theirs.get_input_embeddings().weight.grad
+    torch.testing.assert_close(ours.tokens.weight.grad, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_shapes_are_checked(tmp_path: Path) -> None:
