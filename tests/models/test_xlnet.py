@@ -210,9 +210,9 @@ def test_several_threads(tmp_path: Path) -> None:
     theirs, ours = pair_of(tmp_path)
     calls = [pad(draw_ids(3, 4 + seed, VOCABULARY, seed=seed), [4, 3, 2], side="left") for seed in range(6)]
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda inputs: ours(*inputs, use_mems=True), calls * 3))
+        results = list(pool.map(lambda inputs: ours(*inputs), calls * 3))
     for (ids, mask), got in zip(calls * 3, results, strict=True):
-        assert_same(got, call(theirs, ids, attention_mask=mask, use_mems=True), only=mask.bool())
+        assert_same(got, call(theirs, ids, attention_mask=mask), only=mask.bool())
 
 
 def test_gradients(tmp_path: Path) -> None:
