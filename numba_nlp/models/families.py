@@ -31,6 +31,11 @@ HEADS = (
 _MODULES = {
     # encoders
     "bert": "bert",
+    "camembert": "roberta",
+    "distilbert": "distilbert",
+    "electra": "electra",
+    "roberta": "roberta",
+    "xlm-roberta": "roberta",
     # decoders
     "gpt2": "gpt2",
     "openai-gpt": "gpt",

@@ -14,6 +14,9 @@ __all__ = ["ConfigReader", "raise_problems"]
 _MISSING: Any = object()
 #: Labels of a classifier whose config.json says nothing of them (transformers' default).
 _DEFAULT_LABELS = 2
+#: No size of a model is larger; products of two of them are sizes of tensors, which 63 bits must hold.
+_LARGEST = 1 << 26
+_MOST_LAYERS = 1000
 
 
 class ConfigReader:
@@ -50,13 +53,19 @@ class ConfigReader:
             return default
         return self.config[name]
 
-    def whole(self, name: str, default: int = _MISSING, *, least: int = 1) -> int:
-        """A whole number of at least ``least``; ``default`` where it is absent, required without one."""
+    def whole(self, name: str, default: int = _MISSING, *, least: int = 1, most: int = _LARGEST) -> int:
+        """A whole number from ``least`` to ``most``; ``default`` where it is absent, required without one."""
         value = self._value(name, default)
-        if value is not _MISSING and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            self.malformed.append(f"`{name}` must be a whole number of at least {least}, got {value!r}")
+        if value is not _MISSING and (
+            isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most
+        ):
+            self.malformed.append(f"`{name}` must be a whole number from {least} to {most}, got {value!r}")
             value = default
         return least if value is _MISSING else int(value)
+
+    def layers(self, name: str, default: int = _MISSING) -> int:
+        """A number of layers: as :meth:`whole`, but not so many that making them would not end."""
+        return self.whole(name, default, most=_MOST_LAYERS)
 
     def optional_whole(self, name: str, default: int | None = None, *, least: int = 0) -> int | None:
         """A whole number, or null."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,10 +98,14 @@ def _safetensors(path: Path) -> Iterator[tuple[str, TensorInfo, Any]]:
 
 
 def _pickled(path: Path, problems: list[str]) -> Iterator[tuple[str, TensorInfo, Any]]:
+    with path.open("rb") as file:  # a file that cannot be read is an OSError
+        file.read(1)
     try:
         # the format before PyTorch 1.6 is no archive and cannot be mapped
         values = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
-    except (pickle.UnpicklingError, EOFError, KeyError, RuntimeError, ValueError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged file makes torch raise nearly anything, OSError included
         raise SourceFormatError(
             f"{path}: this is no sound file of weights, or it holds more than tensors, which is not read: {error}"
         ) from error

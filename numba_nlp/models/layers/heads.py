@@ -69,18 +69,21 @@ class MaskedLmHead(nn.Module):
 
 
 class Pooler(nn.Module):
-    """One vector for a row: a linear map of its first token, then tanh.
+    """One vector for a row: a linear map of its first token, and an activation.
 
     Parameters
     ----------
     width : int
         Of the hidden states.
+    activation : str
+        A name of ``ACTIVATIONS``.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, activation: str) -> None:
         super().__init__()
         self.linear = nn.Linear(width, width)
+        self.activation = ACTIVATIONS[activation]
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         """``[rows, width, model width]`` -> ``[rows, model width]``."""
-        return torch.tanh(self.linear(hidden[:, 0]))
+        return self.activation(self.linear(hidden[:, 0]))
