@@ -120,7 +120,7 @@ def test_language_model_of_two_heads(architecture: str, tmp_path: Path) -> None:
         torch.testing.assert_close(ours(ids).logits, theirs(ids).logits, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("padding_id", [None, 7])
+@pytest.mark.parametrize("padding_id", [None, -1, 7])
 @pytest.mark.parametrize("family", ["GPT2", "OpenAIGPT"])
 def test_the_classified_token_is_the_last_that_is_no_padding(
     family: str, padding_id: int | None, tmp_path: Path
