@@ -200,7 +200,8 @@ class Xlnet(Model):
         ValueError
             The model's memory is shorter.
         """
-        return make_cache(self, rows, positions, static=static)
+        with torch.no_grad():
+            return make_cache(self, rows, positions, static=static)
 
     def prompt(self, input_ids: Any, attention_mask: Any, cache: XlnetCache) -> Tensor:
         """Read the beginning of the rows.
@@ -226,7 +227,8 @@ class Xlnet(Model):
             The model has no output layer; an id is not in the vocabulary; padding is on the right; the cache is not
             empty; or the tokens do not fit. Ids and masks on a CUDA device are not looked at.
         """
-        return read_prompt(self, input_ids, attention_mask, cache)
+        with torch.no_grad():  # the cache is written in place
+            return read_prompt(self, input_ids, attention_mask, cache)
 
     def step(self, tokens: Tensor, cache: XlnetCache) -> Tensor:
         """Read one token more in each row, and the one before it again, now that they see each other.
@@ -243,7 +245,8 @@ class Xlnet(Model):
         Tensor
             Logits of the next token, ``[rows, vocabulary]``.
         """
-        return read_step(self, tokens, cache)
+        with torch.no_grad():
+            return read_step(self, tokens, cache)
 
     # --- what goes in
 

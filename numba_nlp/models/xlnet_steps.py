@@ -85,7 +85,7 @@ def make_cache(model: Xlnet, rows: int, positions: int, *, static: bool) -> Xlne
         raise ValueError(f"positions={positions}: the model remembers {s.memory} tokens (`mem_len`)")
     sinusoids = model.sinusoids(positions + 1, -2)
     return XlnetCache(
-        position_keys=torch.stack([block.attention.position_keys(sinusoids) for block in model.blocks]).detach(),
+        position_keys=torch.stack([block.attention.position_keys(sinusoids) for block in model.blocks]),
         layers=s.layers,
         rows=rows,
         heads=s.heads,
