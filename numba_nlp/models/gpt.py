@@ -13,6 +13,12 @@ __all__ = ["FAMILIES", "Gpt", "read_settings"]
 
 def read_settings(config: ConfigReader) -> DecoderSettings:
     """Settings under the names of GPT's config.json."""
+    config.also(
+        hidden_size="n_embd",
+        num_attention_heads="n_head",
+        num_hidden_layers="n_layer",
+        max_position_embeddings="n_positions",
+    )
     width, heads, layers = config.whole("n_embd", 768), config.whole("n_head", 12), config.layers("n_layer", 12)
     config.divides("n_head", "n_embd")
     activation = config.choice("afn", "gelu", ("gelu", "relu", "silu", "swish"))

@@ -12,6 +12,12 @@ __all__ = ["FAMILIES", "Gpt2", "name_blocks", "read_settings"]
 
 def read_settings(config: ConfigReader) -> DecoderSettings:
     """Settings under the names of GPT-2's config.json."""
+    config.also(
+        hidden_size="n_embd",
+        num_attention_heads="n_head",
+        num_hidden_layers="n_layer",
+        max_position_embeddings="n_positions",
+    )
     width, heads, layers = config.whole("n_embd", 768), config.whole("n_head", 12), config.layers("n_layer", 12)
     config.divides("n_head", "n_embd")
     scale = (width // heads) ** -0.5 if config.flag("scale_attn_weights", True) else 1.0

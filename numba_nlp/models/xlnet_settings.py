@@ -72,6 +72,8 @@ class XlnetSettings:
 
 def read_settings(config: ConfigReader) -> XlnetSettings:
     """Settings under the names of XLNet's config.json."""
+    config.also(hidden_size="d_model", num_attention_heads="n_head", num_hidden_layers="n_layer")
+    config.also(n_token="vocab_size")  # noqa: S106  no password
     width, heads = config.whole("d_model", 1024), config.whole("n_head", 16)
     config.divides("n_head", "d_model")
     if config.optional_whole("d_head", least=1) not in (None, width // heads):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -190,29 +189,6 @@ def test_a_row_without_tokens_is_finite(both: tuple[Any, Any]) -> None:
     got = both[1](ids, mask, perm_mask=torch.ones(2, 6, 6), output_attentions=True)
     for name, values in got.to_dict().items():
         assert all(torch.isfinite(each).all() for each in ([values] if torch.is_tensor(values) else values)), name
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_half_precision(dtype: Any, tmp_path: Path) -> None:
-    """At most twice the error that transformers makes in the same precision."""
-    theirs = make_reference("XLNetLMHeadModel", **SETTINGS)
-    ours = nlp.load_model(save(theirs, tmp_path), dtype=dtype)
-    ids, mask = pad(draw_ids(4, 12, VOCABULARY), [12, 7, 3, 9], side="left")
-    real, options = mask.bool(), {"attention_mask": mask, "token_type_ids": ids % 2}
-    exact = call(theirs, ids, **options).logits[real]
-    allowed = 2 * (call(theirs.to(dtype), ids, **options).logits[real].float() - exact).abs().max()
-    got = ours(ids, **options).logits[real]
-    assert got.dtype == dtype
-    assert (got.float() - exact).abs().max() <= allowed
-
-
-def test_several_threads(tmp_path: Path) -> None:
-    theirs, ours = pair_of(tmp_path)
-    calls = [pad(draw_ids(3, 4 + seed, VOCABULARY, seed=seed), [4, 3, 2], side="left") for seed in range(6)]
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda inputs: ours(*inputs), calls * 3))
-    for (ids, mask), got in zip(calls * 3, results, strict=True):
-        assert_same(got, call(theirs, ids, attention_mask=mask), only=mask.bool())
 
 
 def test_gradients(tmp_path: Path) -> None:
