@@ -49,9 +49,11 @@ def find_model_folder(source: str | PathLike[str], options: dict[str, Any]) -> M
     if not path.is_dir() and not _hub.is_hub_name(str(source), file_endings=_FILE_ENDINGS):
         raise FileNotFoundError(f"{source}: there is no such folder, and this cannot be the name of a checkpoint")
     inner = ("*/*",)
-    folder = ModelFolder(_hub.find_folder(source, options, wanted=("*.json", "*.safetensors"), not_wanted=inner))
+    folder = ModelFolder(_hub.find_folder(source, options, wanted=("*.json", "model*.safetensors"), not_wanted=inner))
     if not folder.has_weights() and not path.is_dir():
-        folder = ModelFolder(_hub.find_folder(source, options, wanted=("*.json", "*.bin"), not_wanted=inner))
+        folder = ModelFolder(
+            _hub.find_folder(source, options, wanted=("*.json", "pytorch_model*.bin"), not_wanted=inner)
+        )
     return folder
 
 

@@ -169,6 +169,8 @@ class Loader:
     def _match_names(self, to: TensorMap) -> dict[str, str]:
         """Name in ``name_tensors`` -> name in the file; notes what is surplus."""
         known = {name for place in to.places for name in place.names} | {name for _, name, _ in to._outputs}
+        # what is ignored is a part of its own (another head, a buffer): one more tensor of a part of ours is not
+        parts = {_part(name) for name in known}
         prefix = f"{self._model.prefix}."
         names: dict[str, str] = {}
         surplus = []
@@ -179,7 +181,9 @@ class Loader:
             forms = (plain, prefix + plain, plain.removeprefix(prefix))
             ours = next((form for form in forms if form in known), None)
             if ours is None:
-                if not any(fnmatchcase(form, pattern) for form in forms for pattern in to._ignored):
+                if not any(
+                    fnmatchcase(form, pattern) and _part(form) not in parts for form in forms for pattern in to._ignored
+                ):
                     surplus.append(name)
             elif ours in names:
                 self.problems.append(f"{name!r} and {names[ours]!r} are the same tensor {ours!r}")
@@ -245,13 +249,20 @@ class Loader:
     def _equal(self, one: str, other: str) -> bool:
         """Whether two tensors of the file are the same, to the bit but for the dtype."""
         first, second = self._read(one), self._read(other)
-        return first.data_ptr() == second.data_ptr() or (
-            first.shape == second.shape and torch.equal(first, second.to(first.dtype))
-        )
+        if first.shape != second.shape:
+            return False
+        # files of PyTorch hold tied tensors as two views of one
+        same = first.data_ptr() == second.data_ptr() and first.stride() == second.stride()
+        return same or torch.equal(first, second.to(first.dtype))
 
     def _shape_problem(self, name: str, wanted: tuple[int, ...]) -> str:
         there = self._files.tensors[self._names[name]].shape
         return f"{self._names[name]!r} has the shape {list(there)}, config.json makes it {list(wanted)}"
+
+
+def _part(name: str) -> str | None:
+    """The module of a tensor, None for one of the whole model."""
+    return name.rpartition(".")[0] or None
 
 
 def _is_in(name: str, part: str) -> bool:

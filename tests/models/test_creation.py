@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import numba_nlp as nlp
+import numba_nlp.models
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
-from numba_nlp.models import create_model, save_model
 from tests.models.tiny import assert_same, draw_ids, torch, transformers
 
 #: Under the names that all families share; tests/models/test_gpt.py has their own.
@@ -42,11 +42,11 @@ def config_of(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", list(CONFIGS))
 def test_transformers_reads_what_is_saved(name: str, tmp_path: Path) -> None:
-    model = create_model(config_of(name), seed=3)
+    model = nlp.models.create_model(config_of(name), seed=3)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.3)
-    save_model(model, tmp_path / "new")
+    nlp.models.save_model(model, tmp_path / "new")
     theirs, info = getattr(transformers, name).from_pretrained(tmp_path / "new", output_loading_info=True)
     assert not any(info.values())
     ids = draw_ids(3, 11, 50)
@@ -56,7 +56,7 @@ def test_transformers_reads_what_is_saved(name: str, tmp_path: Path) -> None:
             expected["mems"] = None  # ours is given when asked for
         assert_same(nlp.load_model(tmp_path / "new")(ids), expected)
         assert_same(model(ids), expected)
-    save_model(nlp.load_model(tmp_path / "new", dtype="bfloat16"), tmp_path / "again")
+    nlp.models.save_model(nlp.load_model(tmp_path / "new", dtype="bfloat16"), tmp_path / "again")
     again = nlp.load_model(tmp_path / "again")
     assert again.dtype == torch.bfloat16
     assert again.labels == model.labels
@@ -64,20 +64,20 @@ def test_transformers_reads_what_is_saved(name: str, tmp_path: Path) -> None:
 
 def test_weights_are_drawn_as_said() -> None:
     config = {**config_of("BertForMaskedLM"), "vocab_size": 5000, "initializer_range": 0.1}
-    model = create_model(config, seed=1)
+    model = nlp.models.create_model(config, seed=1)
     for name, parameter in model.named_parameters():
         if parameter.dim() == 1:
             assert torch.equal(parameter, torch.full_like(parameter, float(name.endswith("weight")))), name
         else:
             assert abs(parameter.std() - 0.1) < 0.01, name
             assert abs(parameter.mean()) < 0.01, name
-    same, other = create_model(config, seed=1), create_model(config, seed=2)
+    same, other = nlp.models.create_model(config, seed=1), nlp.models.create_model(config, seed=2)
     assert all(map(torch.equal, model.parameters(), same.parameters()))
     assert not torch.equal(model.encoder.embeddings.tokens.weight, other.encoder.embeddings.tokens.weight)
 
 
 def test_training_makes_the_loss_smaller() -> None:
-    model = create_model({**config_of("DistilBertForTokenClassification")}, seed=0)
+    model = nlp.models.create_model({**config_of("DistilBertForTokenClassification")}, seed=0)
     assert model.training
     ids = draw_ids(16, 8, 50)
     labels = ids % 3
@@ -94,8 +94,8 @@ def test_training_makes_the_loss_smaller() -> None:
 
 def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceFormatError, match="the given config: `vocab_size` must be a whole number"):
-        create_model({**config_of("BertModel"), "vocab_size": "many"})
+        nlp.models.create_model({**config_of("BertModel"), "vocab_size": "many"})
     with pytest.raises(UnsupportedFeatureError, match="the given config: `is_decoder` True is not supported"):
-        create_model({**config_of("BertModel"), "is_decoder": True})
+        nlp.models.create_model({**config_of("BertModel"), "is_decoder": True})
     with pytest.raises(ValueError, match=r"is \['BertForMaskedLM'\], but its head is 'none'"):
-        save_model(create_model(config_of("BertForMaskedLM"), head="none"), tmp_path)
+        nlp.models.save_model(nlp.models.create_model(config_of("BertForMaskedLM"), head="none"), tmp_path)

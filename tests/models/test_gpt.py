@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import numba_nlp as nlp
-from numba_nlp.models import create_model
+import numba_nlp.models
 from tests.models.tiny import assert_rows_alone, assert_same, draw_ids, make_reference, pad, pair, save, torch
 
 save_file = pytest.importorskip("safetensors.torch").save_file
@@ -175,4 +175,4 @@ def test_gradients(architecture: str, tmp_path: Path) -> None:
 
 def test_two_names_of_one_value_must_agree() -> None:
     with pytest.raises(ValueError, match="`hidden_size` 32 and `n_embd` 24 are two names of one value"):
-        create_model({"model_type": "gpt2", **SETTINGS, "hidden_size": 32}, head="none")
+        nlp.models.create_model({"model_type": "gpt2", **SETTINGS, "hidden_size": 32}, head="none")

@@ -313,12 +313,14 @@ def test_all_that_is_wrong_with_tensors_is_listed(write: Write) -> None:
         "bert.encoder.layer.0.output.dense.weight": torch.zeros(24, 41),
         "bert.encoder.layer.0.output.dense.bias": torch.zeros(24, dtype=torch.int64),
         "bert.encoder.layer.2.output.dense.bias": torch.zeros(24),
+        "cls.predictions.transform.dense.scale": torch.zeros(1),
         "something.else": torch.zeros(1),
     }
     with pytest.raises(SourceFormatError) as caught:
         nlp.load_model(write(changed=changed, settings={"position_embedding_type": "relative_key"}))
     for part in (
-        "tensors without a place in the model: 'bert.encoder.layer.2.output.dense.bias', 'something.else'",
+        "tensors without a place in the model: 'bert.encoder.layer.2.output.dense.bias', "
+        "'cls.predictions.transform.dense.scale', 'something.else'",
         "'bert.encoder.layer.0.output.dense.weight' has the shape [24, 41], config.json makes it [24, 40]",
         "'bert.encoder.layer.0.output.dense.bias' holds torch.int64, not floating-point numbers",
         "missing: 'bert.encoder.layer.1.attention.self.key.weight', 'cls.predictions.decoder.bias'",
@@ -403,6 +405,14 @@ def test_sources_that_are_no_folder(tmp_path: Path, write: Write) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceFormatError, match=r"the file 'config.json' is missing"):
         nlp.load_model(tmp_path / "empty")
+
+
+@pytest.mark.parametrize("missing", ["torch", "safetensors"])
+def test_packages_that_are_missing(write: Write, missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write()
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ModuleNotFoundError, match=re.escape(f"needs {missing}, which is not installed: pip install")):
+        nlp.load_model(folder)
 
 
 @pytest.mark.parametrize("name", ["../model.safetensors", "/etc/passwd", "a/b.safetensors", "..", "", "c\\d.bin"])
