@@ -24,6 +24,10 @@ MODELS: dict[str, dict[str, Any]] = {
     "DistilBertForSequenceClassification": {},
     "ElectraForPreTraining": {},
     "RobertaForMaskedLM": {},
+    "GPT2LMHeadModel": {},
+    "OpenAIGPTLMHeadModel": {},
+    # the base model; the family's defaults are those of the large one
+    "XLNetLMHeadModel": {"d_model": 768, "n_head": 12, "d_inner": 3072, "n_layer": 12, "use_mems_eval": False},
 }
 #: Name -> rows, width, and whether the second half of all rows but the first is padding.
 BATCHES = {"1x16": (1, 16, False), "1x128": (1, 128, False), "8x32": (8, 32, False), "8x32 padded": (8, 32, True)}

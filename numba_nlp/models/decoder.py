@@ -261,7 +261,8 @@ class DecoderModel(Model):
             not fit into the cache. Ids and masks on a CUDA device are not looked at.
         """
         ids, mask = take_prompt(self, input_ids, attention_mask)
-        return self._logits(self.decoder.extend(ids, mask, cache)[:, -1])
+        with torch.no_grad():  # the cache is written in place
+            return self._logits(self.decoder.extend(ids, mask, cache)[:, -1])
 
     def step(self, tokens: Tensor, cache: KVCache) -> Tensor:
         """Read one token more in each row.
@@ -279,7 +280,9 @@ class DecoderModel(Model):
         Tensor
             Logits of the next token, ``[rows, vocabulary]``.
         """
-        return self._logits(self.decoder.extend(take_step(tokens, cache), None, cache)[:, 0])
+        ids = take_step(tokens, cache)
+        with torch.no_grad():
+            return self._logits(self.decoder.extend(ids, None, cache)[:, 0])
 
     def _logits(self, hidden: Tensor) -> Tensor:
         if self.output is None:

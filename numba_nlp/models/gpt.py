@@ -13,7 +13,13 @@ __all__ = ["FAMILIES", "Gpt", "read_settings"]
 
 def read_settings(config: ConfigReader) -> DecoderSettings:
     """Settings under the names of GPT's config.json."""
-    width, heads, layers = config.whole("n_embd", 768), config.whole("n_head", 12), config.whole("n_layer", 12)
+    config.also(
+        hidden_size="n_embd",
+        num_attention_heads="n_head",
+        num_hidden_layers="n_layer",
+        max_position_embeddings="n_positions",
+    )
+    width, heads, layers = config.whole("n_embd", 768), config.whole("n_head", 12), config.layers("n_layer", 12)
     config.divides("n_head", "n_embd")
     activation = config.choice("afn", "gelu", ("gelu", "relu", "silu", "swish"))
     return DecoderSettings(
@@ -30,7 +36,7 @@ def read_settings(config: ConfigReader) -> DecoderSettings:
         scales=((width // heads) ** -0.5,) * layers,
         tied=config.flag("tie_word_embeddings", True),
         labels=config.labels()[0],
-        padding_id=config.optional_whole("pad_token_id"),
+        padding_id=config.optional_whole("pad_token_id", least=-1),
     )
 
 

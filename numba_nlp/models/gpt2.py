@@ -12,7 +12,13 @@ __all__ = ["FAMILIES", "Gpt2", "name_blocks", "read_settings"]
 
 def read_settings(config: ConfigReader) -> DecoderSettings:
     """Settings under the names of GPT-2's config.json."""
-    width, heads, layers = config.whole("n_embd", 768), config.whole("n_head", 12), config.whole("n_layer", 12)
+    config.also(
+        hidden_size="n_embd",
+        num_attention_heads="n_head",
+        num_hidden_layers="n_layer",
+        max_position_embeddings="n_positions",
+    )
+    width, heads, layers = config.whole("n_embd", 768), config.whole("n_head", 12), config.layers("n_layer", 12)
     config.divides("n_head", "n_embd")
     scale = (width // heads) ** -0.5 if config.flag("scale_attn_weights", True) else 1.0
     by_layer = config.flag("scale_attn_by_inverse_layer_idx", False)
@@ -29,7 +35,7 @@ def read_settings(config: ConfigReader) -> DecoderSettings:
         scales=tuple(scale / (i + 1) if by_layer else scale for i in range(layers)),
         tied=config.flag("tie_word_embeddings", True),
         labels=config.labels()[0],
-        padding_id=config.optional_whole("pad_token_id"),
+        padding_id=config.optional_whole("pad_token_id", least=-1),
     )
 
 

@@ -90,6 +90,9 @@ class KVCache:
     padded on the left: their positions count real tokens only.
     """
 
+    #: So many columns before its own a step writes anew.
+    _rewritten = 0
+
     def __init__(
         self,
         *,
@@ -212,7 +215,7 @@ class KVCache:
         self._mark(mask, slots, beams, width)
         window = self._window(mask, slots, positions, width, begin, fresh)
         if beams > 1:
-            self._shared = width
+            self._shared = width - self._rewritten
         self.next_position += width if mask is None else _repeated(counted[:, -1], beams)
         self.position += width
         self.length += width

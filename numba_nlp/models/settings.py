@@ -63,6 +63,18 @@ class ConfigReader:
             value = default
         return least if value is _MISSING else int(value)
 
+    def also(self, **names: str) -> None:
+        """Other names under which transformers takes values: ``other="name"``; called before they are read."""
+        for other, name in names.items():
+            if other not in self.config:
+                continue
+            value = self.config[other]
+            if name in self.config and self.config[name] != value:
+                self.malformed.append(
+                    f"`{other}` {value!r} and `{name}` {self.config[name]!r} are two names of one value"
+                )
+            self.config = {**self.config, name: value}
+
     def layers(self, name: str, default: int = _MISSING) -> int:
         """A number of layers: as :meth:`whole`, but not so many that making them would not end."""
         return self.whole(name, default, most=_MOST_LAYERS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,122 +13,21 @@ from numba_nlp.models.inputs import take_ids, take_like, take_mask
 from numba_nlp.models.layers.activations import ACTIVATIONS
 from numba_nlp.models.layers.heads import OutputLayer
 from numba_nlp.models.layers.permutation_masks import causal_order, stream_masks
-from numba_nlp.models.layers.pooled import first_position, last_position, mean_of_tokens, pick_position
+from numba_nlp.models.layers.pooled import first_position, last_position, pick_position
+from numba_nlp.models.layers.pooling import pool
 from numba_nlp.models.layers.relative_attention import relative_sinusoids
 from numba_nlp.models.layers.span_beam import SpanBeam
 from numba_nlp.models.layers.two_streams import Streams, XlnetBlock, other_segment
 from numba_nlp.models.model import Model
 from numba_nlp.models.outputs import ModelOutput
-from numba_nlp.models.settings import ConfigReader
 from numba_nlp.models.weights import TensorMap
+from numba_nlp.models.xlnet_settings import XlnetSettings, read_settings
+from numba_nlp.models.xlnet_steps import XlnetCache, make_cache, read_prompt, read_step
 
-__all__ = ["FAMILIES", "Xlnet", "XlnetSettings", "read_settings"]
+__all__ = ["FAMILIES", "Xlnet"]
 
 #: Token types are compared with each other only: any number is one.
 _ANY_TYPE = 2**31
-
-
-@dataclass(frozen=True)
-class XlnetSettings:
-    """Settings of XLNet.
-
-    Attributes
-    ----------
-    vocabulary : int
-        Number of tokens.
-    width, inner_width : int
-        Of the hidden states, and within a feed-forward layer.
-    layers, heads, head_width : int
-        Numbers of layers, and of heads in each; width of a head.
-    activation : str
-        Of the feed-forward layers.
-    norm_epsilon : float
-        Of the normalisations.
-    causal : bool
-        Whether tokens see only what precedes (``attn_type`` "uni").
-    same_length : bool
-        With `causal`: all tokens see equally many.
-    longest_distance : int or None
-        Larger distances count as this one.
-    memory : int or None
-        So many hidden states are remembered; None: all.
-    remember_first : int or None
-        Only the first so many tokens of a call go into the memory; None: all.
-    summary : str
-        Which token stands for a row in sequence classification: "last", "first", or "mean" of all.
-    summary_linear : bool
-        Whether a linear map follows.
-    summary_activation : str or None
-        What follows then.
-    span_beam : tuple of int or None
-        Question answering by the best starts and for each the best ends: numbers of both.
-    tied : bool
-        Whether the output layer has the matrix of the embeddings.
-    labels : int
-        Of classifiers.
-    """
-
-    vocabulary: int
-    width: int
-    inner_width: int
-    layers: int
-    heads: int
-    head_width: int
-    activation: str
-    norm_epsilon: float
-    causal: bool
-    same_length: bool
-    longest_distance: int | None
-    memory: int | None
-    remember_first: int | None
-    summary: str
-    summary_linear: bool
-    summary_activation: str | None
-    span_beam: tuple[int, int] | None
-    tied: bool
-    labels: int
-
-
-def read_settings(config: ConfigReader) -> XlnetSettings:
-    """Settings under the names of XLNet's config.json."""
-    width, heads = config.whole("d_model", 1024), config.whole("n_head", 16)
-    config.divides("n_head", "d_model")
-    if config.optional_whole("d_head", least=1) not in (None, width // heads):
-        config.malformed.append(f"`d_head` {config.config['d_head']} is not `d_model` / `n_head` {width // heads}")
-    # Half of a batch would be read backwards: what a row gives would depend on its place in the batch.
-    config.only("bi_data", False)
-    # The map after the summary has as many inputs as the model is wide.
-    config.only("summary_proj_to_labels", False, None)
-    summary_linear = config.flag("summary_use_proj", True)
-    longest = config.whole("clamp_len", -1, least=-(2**31))
-    architectures = config.config.get("architectures")
-    by_beam = architectures == ["XLNetForQuestionAnswering"]
-    return XlnetSettings(
-        vocabulary=config.whole("vocab_size", 32000),
-        width=width,
-        inner_width=config.whole("d_inner", 4096),
-        layers=config.whole("n_layer", 24),
-        heads=heads,
-        head_width=width // heads,
-        activation=config.activation("ff_activation", "gelu"),
-        norm_epsilon=config.number("layer_norm_eps", 1e-12),
-        causal=config.choice("attn_type", "bi", ("bi", "uni")) == "uni",
-        same_length=config.flag("same_length", False),
-        longest_distance=longest if longest > 0 else None,
-        memory=config.optional_whole("mem_len", 512) or None,
-        remember_first=config.optional_whole("reuse_len") or None,
-        summary=config.choice("summary_type", "last", ("last", "first", "mean", "cls_index")),
-        summary_linear=summary_linear,
-        summary_activation=_optional_activation(config, "summary_activation"),
-        span_beam=(config.whole("start_n_top", 5), config.whole("end_n_top", 5)) if by_beam else None,
-        tied=config.flag("tie_word_embeddings", True),
-        labels=config.labels()[0],
-    )
-
-
-def _optional_activation(config: ConfigReader, name: str) -> str | None:
-    """An activation, where null and the empty string mean none; absent, XLNet has tanh."""
-    return config.activation(name, "tanh") if config.config.get(name, "tanh") else None
 
 
 class Xlnet(Model):
@@ -259,7 +157,7 @@ class Xlnet(Model):
         targets = _take_targets(target_mapping, ids, self.dtype)
         content_mask, query_mask = stream_masks(real, order, past, self.dtype)
         streams = Streams(
-            sinusoids=self._sinusoids(ids.shape[1], past),
+            sinusoids=self.sinusoids(past + ids.shape[1], -ids.shape[1]),
             content_mask=content_mask,
             query_mask=query_mask,
             other_segment=None if types is None else other_segment(types, past),
@@ -284,6 +182,71 @@ class Xlnet(Model):
             attentions=tuple(attentions) if output_attentions else None,
             **self._results(hidden, counts if query is None else None),
         )
+
+    def new_cache(self, rows: int, positions: int, *, static: bool = False) -> XlnetCache:
+        """A cache for `prompt` and `step`, for the weights as they are now.
+
+        Parameters
+        ----------
+        rows : int
+            Rows of a step; of a beam search, prompts times beams.
+        positions : int
+            Longest row, prompt with padding and new tokens.
+        static : bool, default False
+            As of `KVCache`: for CUDA graphs.
+
+        Raises
+        ------
+        ValueError
+            The model's memory is shorter.
+        """
+        with torch.no_grad():
+            return make_cache(self, rows, positions, static=static)
+
+    def prompt(self, input_ids: Any, attention_mask: Any, cache: XlnetCache) -> Tensor:
+        """Read the beginning of the rows.
+
+        Parameters
+        ----------
+        input_ids : array-like or Tensor
+            Whole numbers ``[prompts, width]``. A prompt may be read once for several rows: the cache has a multiple
+            of `prompts` rows, those of a prompt side by side.
+        attention_mask : array-like, Tensor or None
+            1 for tokens that count, 0 for padding, which must be on the left; None: all count.
+        cache : XlnetCache
+            Of `new_cache`, empty; it keeps what was read.
+
+        Returns
+        -------
+        Tensor
+            Logits of the token after each prompt, ``[prompts, vocabulary]``.
+
+        Raises
+        ------
+        ValueError
+            The model has no output layer; an id is not in the vocabulary; padding is on the right; the cache is not
+            empty; or the tokens do not fit. Ids and masks on a CUDA device are not looked at.
+        """
+        with torch.no_grad():  # the cache is written in place
+            return read_prompt(self, input_ids, attention_mask, cache)
+
+    def step(self, tokens: Tensor, cache: XlnetCache) -> Tensor:
+        """Read one token more in each row, and the one before it again, now that they see each other.
+
+        Parameters
+        ----------
+        tokens : Tensor
+            int64 ``[rows]``, on the device of the model. They are not looked at: nothing here waits for the device.
+        cache : XlnetCache
+            What was read before; it keeps the token too.
+
+        Returns
+        -------
+        Tensor
+            Logits of the next token, ``[rows, vocabulary]``.
+        """
+        with torch.no_grad():
+            return read_step(self, tokens, cache)
 
     # --- what goes in
 
@@ -320,9 +283,9 @@ class Xlnet(Model):
             hidden = causal if hidden is None else hidden | causal
         return hidden
 
-    def _sinusoids(self, width: int, past: int) -> Tensor:
-        """Of the distances from the farthest token before to the farthest behind, in falling order."""
-        distances = torch.arange(past + width, -width, -1, dtype=torch.float32, device=self.device)
+    def sinusoids(self, first: int, end: int) -> Tensor:
+        """Of the distances from `first` down to `end`, without it."""
+        distances = torch.arange(first, end, -1, dtype=torch.float32, device=self.device)
         if self.settings.longest_distance is not None:
             distances = distances.clamp(-self.settings.longest_distance, self.settings.longest_distance)
         return relative_sinusoids(distances, self.settings.width).to(self.dtype)
@@ -355,7 +318,7 @@ class Xlnet(Model):
         """One vector for a row."""
         s = self.settings
         if s.summary == "mean":
-            hidden = mean_of_tokens(hidden, counts)
+            hidden = pool(hidden, counts, "mean")
         else:
             # "cls_index" without an index is the last token, as in transformers
             position = (first_position if s.summary == "first" else last_position)(counts, hidden)

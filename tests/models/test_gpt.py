@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import numba_nlp as nlp
+import numba_nlp.models
 from tests.models.tiny import assert_rows_alone, assert_same, draw_ids, make_reference, pad, pair, save, torch
 
 save_file = pytest.importorskip("safetensors.torch").save_file
@@ -120,7 +121,7 @@ def test_language_model_of_two_heads(architecture: str, tmp_path: Path) -> None:
         torch.testing.assert_close(ours(ids).logits, theirs(ids).logits, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("padding_id", [None, 7])
+@pytest.mark.parametrize("padding_id", [None, -1, 7])
 @pytest.mark.parametrize("family", ["GPT2", "OpenAIGPT"])
 def test_the_classified_token_is_the_last_that_is_no_padding(
     family: str, padding_id: int | None, tmp_path: Path
@@ -170,3 +171,8 @@ def test_gradients(architecture: str, tmp_path: Path) -> None:
     assert all(parameter.grad is not None and parameter.grad.any() for parameter in ours.parameters())
     expected = theirs.get_input_embeddings().weight.grad
     torch.testing.assert_close(ours.decoder.tokens.weight.grad, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_two_names_of_one_value_must_agree() -> None:
+    with pytest.raises(ValueError, match="`hidden_size` 32 and `n_embd` 24 are two names of one value"):
+        nlp.models.create_model({"model_type": "gpt2", **SETTINGS, "hidden_size": 32}, head="none")

@@ -87,6 +87,20 @@ def test_beams(both: tuple[Any, Any], static: bool, padded: bool) -> None:
         cache.reorder(parents)
 
 
+def test_greedy_text_is_that_of_generate(both: tuple[Any, Any]) -> None:
+    theirs, ours = both
+    ids, mask = pad(draw_ids(3, 6, VOCABULARY), [6, 2, 4], side="left")
+    if theirs.config.model_type == "openai-gpt":  # transformers numbers its positions from the padding on
+        ids = draw_ids(3, 6, VOCABULARY)
+        mask = torch.ones_like(ids)
+    expected = theirs.generate(ids, attention_mask=mask, max_new_tokens=8, do_sample=False, eos_token_id=None)
+    cache = ours.new_cache(3)
+    tokens = [ours.prompt(ids, mask, cache).argmax(-1)]
+    for _ in range(7):
+        tokens.append(ours.step(tokens[-1], cache).argmax(-1))
+    assert torch.equal(torch.cat([ids, torch.stack(tokens, 1)], 1), expected)
+
+
 @pytest.mark.parametrize("static", [False, True], ids=["sliced", "static"])
 def test_a_step_never_waits_for_the_device(both: tuple[Any, Any], static: bool) -> None:
     ours = both[1]
@@ -103,6 +117,61 @@ def test_a_step_never_waits_for_the_device(both: tuple[Any, Any], static: bool) 
     assert len(done[0]) > 20
     if static:
         assert done[0] == done[1] == done[2]
+
+
+def test_a_prompt_never_waits_for_the_device(both: tuple[Any, Any]) -> None:
+    """Behind the checks of ids and mask, which are left out for what lies on a device."""
+    ours = both[1]
+    cache = ours.new_cache(4, 12, static=True)
+    done = []
+    for lengths in ([6, 2], [1, 5]):
+        ids, mask = pad(draw_ids(2, 6, VOCABULARY), lengths, side="left")
+        mask = mask.bool()
+        cache.clear()
+        with torch.no_grad(), WatchedStep() as watched:
+            ours.decoder.extend(ids, mask, cache)
+        done.append(watched.done)
+    assert len(done[0]) > 20
+    assert done[0] == done[1]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_captured_step(both: tuple[Any, Any], tmp_path: Any) -> None:
+    """A step of a static cache as a CUDA graph, replayed, against whole rows on the CPU."""
+    theirs = both[0]
+    theirs.save_pretrained(tmp_path)
+    ours = nlp.load_model(tmp_path, device="cuda")
+    ids, mask = draw_ids(3, 14, VOCABULARY), torch.ones(3, 14, dtype=torch.int64)
+    mask[0, :3] = 0
+    expected = whole(theirs, ids, mask)
+    cache, tokens = ours.new_cache(3, static=True), torch.zeros(3, dtype=torch.int64, device="cuda")
+    ours.prompt(ids[:, :5], mask[:, :5], cache)
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        ours.step(tokens, cache)  # what libraries allocate on first use must not fall into the capture
+    torch.cuda.current_stream().wait_stream(side)
+    cache.clear()
+    torch.testing.assert_close(ours.prompt(ids[:, :5], mask[:, :5], cache).cpu(), expected[:, 4], rtol=1e-4, atol=1e-4)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        logits = ours.step(tokens, cache)
+    for column in range(5, 14):
+        tokens.copy_(ids[:, column])
+        graph.replay()
+        torch.testing.assert_close(logits.cpu(), expected[:, column], rtol=1e-4, atol=1e-4)
+
+
+def test_a_trainable_model_generates(both: tuple[Any, Any], tmp_path: Any) -> None:
+    both[0].save_pretrained(tmp_path)
+    ours = nlp.load_model(tmp_path, trainable=True)
+    ids = draw_ids(2, 4, VOCABULARY)
+    cache = ours.new_cache(2)
+    ours.prompt(ids[:, :3], None, cache)
+    logits = ours.step(ids[:, 3], cache)
+    assert not logits.requires_grad
+    assert not cache.keys.requires_grad
+    assert_close(logits, whole(both[0], ids)[:, -1])
 
 
 def test_the_watch_sees_what_it_should() -> None:

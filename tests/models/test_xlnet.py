@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.models.tiny import assert_rows_alone, assert_same, draw_ids, pad, pair, torch
+import numba_nlp as nlp
+from tests.models.tiny import assert_rows_alone, assert_same, draw_ids, make_reference, pad, pair, save, torch
 
 VOCABULARY = 60
 SETTINGS = {
@@ -188,6 +189,18 @@ def test_a_row_without_tokens_is_finite(both: tuple[Any, Any]) -> None:
     got = both[1](ids, mask, perm_mask=torch.ones(2, 6, 6), output_attentions=True)
     for name, values in got.to_dict().items():
         assert all(torch.isfinite(each).all() for each in ([values] if torch.is_tensor(values) else values)), name
+
+
+def test_gradients(tmp_path: Path) -> None:
+    theirs = make_reference("XLNetLMHeadModel", **SETTINGS, dropout=0.0)
+    ours = nlp.load_model(save(theirs, tmp_path), trainable=True)
+    ids = draw_ids(2, 6, VOCABULARY)
+    options = {"token_type_ids": ids % 2, "perm_mask": orders(2, 6), "target_mapping": torch.eye(6).repeat(2, 1, 1)}
+    theirs(ids, **options).logits.sin().sum().backward()
+    ours(ids, **options).logits.sin().sum().backward()
+    assert all(parameter.grad is not None and parameter.grad.any() for parameter in ours.parameters())
+    expected = theirs.get_input_embeddings().weight.grad
+    torch.testing.assert_close(ours.tokens.weight.grad, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_shapes_are_checked(tmp_path: Path) -> None:

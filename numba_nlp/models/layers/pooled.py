@@ -1,11 +1,11 @@
-"""One vector for a row out of those of its tokens, without regard to padding."""
+"""The first and the last token of a row that count."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-__all__ = ["first_position", "last_position", "mean_of_tokens", "pick_position"]
+__all__ = ["first_position", "last_position", "pick_position"]
 
 
 def last_position(counts: Tensor | None, hidden: Tensor) -> Tensor:
@@ -39,11 +39,3 @@ def first_position(counts: Tensor | None, hidden: Tensor) -> Tensor:
 def pick_position(hidden: Tensor, position: Tensor) -> Tensor:
     """The vector at one position of each row: ``[rows, width, model width]`` -> ``[rows, model width]``."""
     return hidden[torch.arange(hidden.shape[0], device=hidden.device), position]
-
-
-def mean_of_tokens(hidden: Tensor, counts: Tensor | None) -> Tensor:
-    """Mean over the tokens that count; zeros in a row where none does."""
-    if counts is None:
-        return hidden.mean(1)
-    weights = counts[:, :, None].to(hidden.dtype)
-    return (hidden * weights).sum(1) / weights.sum(1).clamp(min=1)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from numba_nlp.models.kv_cache import KVCache, Window
 from numba_nlp.models.layers.feed_forward import FeedForward
 from numba_nlp.models.layers.relative_attention import RelativeAttention, shift_to_columns
 
-__all__ = ["Streams", "XlnetBlock", "other_segment"]
+__all__ = ["CachedStreams", "Streams", "XlnetBlock", "other_segment"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,25 @@ class Streams:
     other_segment: Tensor | None
     targets: Tensor | None
     want_weights: bool
+
+
+@dataclass(frozen=True)
+class CachedStreams:
+    """What the layers of one call over a cache share.
+
+    Attributes
+    ----------
+    content_positions, query_positions : sequence of Tensor
+        For each layer keys of positions ``[heads, distances, head width]``, in falling order of the distance; see
+        `shift_to_columns`.
+    content_mask, query_mask : Tensor or None
+        Added to the scores of the two streams.
+    """
+
+    content_positions: Sequence[Tensor]
+    query_positions: Sequence[Tensor]
+    content_mask: Tensor | None
+    query_mask: Tensor | None
 
 
 class XlnetBlock(nn.Module):
@@ -107,6 +128,37 @@ class XlnetBlock(nn.Module):
         from_places = targets.transpose(1, 2)[:, None] @ attention.queries(query)
         attended, query_weights = attend(from_places, streams.query_mask)
         return after, self.finish(query, targets @ attended), (weights, query_weights)
+
+    def extend(
+        self, content: Tensor, query: Tensor, cache: KVCache, layer: int, window: Window, streams: CachedStreams
+    ) -> tuple[Tensor, Tensor]:
+        """New contents, kept in the cache as those of `layer`, and the query of the token behind them.
+
+        Parameters
+        ----------
+        content : Tensor
+            ``[given, width, model width]``.
+        query : Tensor
+            ``[given, 1, model width]``.
+        cache, layer, window
+            As of `KVCache.store`.
+        streams : CachedStreams
+
+        Returns
+        -------
+        content, query : Tensor
+            Of the same shapes.
+        """
+        attention = self.attention
+        keys, values = cache.store(layer, *attention.keys_and_values(content), window)
+
+        def attend(hidden: Tensor, position_keys: Tensor, mask: Tensor | None) -> Tensor:
+            queries = attention.queries(hidden)
+            scores = shift_to_columns(attention.by_distance(queries, position_keys), keys.shape[2])
+            return self.finish(hidden, attention.combine(queries, keys, values, scores, mask)[0])
+
+        after = attend(content, streams.content_positions[layer], streams.content_mask)
+        return after, attend(query, streams.query_positions[layer], streams.query_mask)
 
 
 def other_segment(types: Tensor, past: int) -> Tensor:
