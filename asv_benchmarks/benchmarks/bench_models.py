@@ -7,6 +7,7 @@ The ratio in one process, passes of both by turns (which asv cannot do), is prin
 
 from __future__ import annotations
 
+import inspect
 import statistics
 import sys
 import tempfile
@@ -18,6 +19,9 @@ from typing import Any
 
 import numpy as np
 
+#: Sizes of one side of bart-base and of the OPUS-MT models.
+_BART = {"layers": 6, "attention_heads": 12, "ffn_dim": 3072}
+_MARIAN = {"layers": 6, "attention_heads": 8, "ffn_dim": 2048}
 #: Class of transformers -> what differs from its default sizes, which are those of the base models.
 MODELS: dict[str, dict[str, Any]] = {
     "BertModel": {},
@@ -28,6 +32,17 @@ MODELS: dict[str, dict[str, Any]] = {
     "OpenAIGPTLMHeadModel": {},
     # the base model; the family's defaults are those of the large one
     "XLNetLMHeadModel": {"d_model": 768, "n_head": 12, "d_inner": 3072, "n_layer": 12, "use_mems_eval": False},
+    "BartForConditionalGeneration": {
+        **{f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in _BART.items()},
+        "d_model": 768,
+    },
+    "MarianMTModel": {
+        **{f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in _MARIAN.items()},
+        "d_model": 512,
+        "activation_function": "swish",
+        "scale_embedding": True,
+    },
+    "T5ForConditionalGeneration": {"decoder_start_token_id": 0},
 }
 #: Name -> rows, width, and whether the second half of all rows but the first is padding.
 BATCHES = {"1x16": (1, 16, False), "1x128": (1, 128, False), "8x32": (8, 32, False), "8x32 padded": (8, 32, True)}
@@ -61,10 +76,13 @@ def make_call(model: Any, batch: str) -> Callable[[], Any]:
     mask = torch.ones_like(ids)
     if padded:
         mask[1:, width // 2 :] = 0
+    inputs = {"input_ids": ids, "attention_mask": mask}
+    if "decoder_input_ids" in inspect.signature(model.forward).parameters:
+        inputs["decoder_input_ids"] = ids[:, : width // 2]
 
     def call() -> Any:
         with torch.inference_mode():
-            return model(input_ids=ids, attention_mask=mask)
+            return model(**inputs)
 
     return call
 

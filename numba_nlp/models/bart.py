@@ -66,6 +66,9 @@ def read_tokens(config: ConfigReader, name: str, default: int) -> tuple[int, ...
 def read_settings(config: ConfigReader, switches: Switches) -> EncoderDecoderSettings:
     """Settings under BART's names."""
     s = switches
+    config.also(
+        hidden_size="d_model", num_hidden_layers="encoder_layers", num_attention_heads="encoder_attention_heads"
+    )
     width = config.whole("d_model", 1024)
     vocabulary = config.whole("vocab_size", s.vocabulary)
     tied = config.flag("tie_word_embeddings", True)
@@ -106,8 +109,8 @@ def read_settings(config: ConfigReader, switches: Switches) -> EncoderDecoderSet
         # transformers 5 ties nothing at all where config.json says that words are not tied
         shared=tied and not split,
         positions=positions,
-        encoder_blocks=config.whole("encoder_layers", 12),
-        decoder_blocks=config.whole("decoder_layers", 12),
+        encoder_blocks=config.layers("encoder_layers", 12),
+        decoder_blocks=config.layers("decoder_layers", 12),
         encoder=shape("encoder"),
         decoder=shape("decoder"),
         position_kind=s.position_kind,

@@ -19,9 +19,11 @@ __all__ = ["FAMILIES", "T5"]
 
 def read_settings(config: ConfigReader) -> EncoderDecoderSettings:
     """Settings under the names of T5's config.json."""
+    config.also(hidden_size="d_model", num_hidden_layers="num_layers", num_attention_heads="num_heads", head_dim="d_kv")
     width = config.whole("d_model", 512)
     vocabulary = config.whole("vocab_size", 32128)
-    blocks = config.whole("num_layers", 6)
+    blocks = config.layers("num_layers", 6)
+    has_other = config.config.get("num_decoder_layers") is not None
     gated, activation = _read_feed_forward(config)
     buckets = config.whole("relative_attention_num_buckets", 32, least=4)
     farthest = config.whole("relative_attention_max_distance", 128)
@@ -49,7 +51,7 @@ def read_settings(config: ConfigReader) -> EncoderDecoderSettings:
         shared=True,
         positions=None,
         encoder_blocks=blocks,
-        decoder_blocks=config.optional_whole("num_decoder_layers", least=1) or blocks,
+        decoder_blocks=config.layers("num_decoder_layers", blocks) if has_other else blocks,
         encoder=shape,
         decoder=shape,
         position_kind="relative",

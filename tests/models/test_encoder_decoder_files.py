@@ -196,6 +196,7 @@ def test_the_encoder_of_a_whole_t5(tmp_path: Path) -> None:
             ],
         ),
         ("BartForConditionalGeneration", {"decoder_attention_heads": 5}, SourceFormatError, ["no multiple of"]),
+        ("BartForConditionalGeneration", {"num_hidden_layers": 7}, SourceFormatError, ["two names of one value"]),
         ("MarianMTModel", {"activation_function": "snake"}, UnsupportedFeatureError, ["'snake' is not supported"]),
         ("T5ForConditionalGeneration", {"feed_forward_proj": "twice-gelu"}, UnsupportedFeatureError, ["'twice-gelu'"]),
         ("T5ForConditionalGeneration", {"feed_forward_proj": 3}, UnsupportedFeatureError, ["`feed_forward_proj` 3"]),
