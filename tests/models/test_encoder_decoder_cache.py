@@ -171,6 +171,30 @@ def test_half_precision(architecture: str, dtype: Any, tmp_path: Path) -> None:
     assert (ours(source, None, read).logits.float() - exact).abs().max() <= allowed
 
 
+@pytest.mark.parametrize(
+    ("architecture", "large"),
+    [
+        ("PegasusForConditionalGeneration", "layers.0.fc2.weight"),
+        ("M2M100ForConditionalGeneration", "layers.0.self_attn.out_proj.weight"),
+        ("T5ForConditionalGeneration", "layer.1.DenseReluDense.wo.weight"),
+        ("T5ForConditionalGeneration", "SelfAttention.o.weight"),
+    ],
+)
+def test_sums_beyond_the_range_of_float16(architecture: str, large: str, tmp_path: Path) -> None:
+    """Sums that nothing normalises are cut to the range; infinity would become no number in the next norm."""
+    theirs = make_reference(architecture, **settings_of(architecture))
+    with torch.no_grad():
+        for name, parameter in theirs.named_parameters():
+            if name.endswith(large) and "encoder" in name:
+                parameter.mul_(4e4)
+    theirs.save_pretrained(tmp_path)
+    source, read = draw_ids(4, 20, VOCABULARY), draw_ids(4, 12, VOCABULARY, seed=3)
+    exact = nlp.load_model(tmp_path)(source, output_hidden_states=True, decoder_input_ids=read)
+    assert max(float(state.abs().max()) for state in exact.encoder_hidden_states) > torch.finfo(torch.float16).max
+    ours = nlp.load_model(tmp_path, dtype="float16")
+    assert torch.isfinite(ours(source, None, read).logits).all()
+
+
 def test_what_does_not_fit_is_refused(both: tuple[Any, Any], tmp_path: Path) -> None:
     theirs, ours = both
     cache = ours.new_cache(4, 3, source_positions=5, sentences=2)

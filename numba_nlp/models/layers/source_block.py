@@ -154,11 +154,17 @@ class Block(nn.Module):
         return norm(hidden) if self.norm_first else hidden
 
     def _after(self, norm: nn.Module, hidden: Tensor, change: Tensor) -> Tensor:
-        hidden = hidden + change
         if not self.norm_first:
-            return norm(hidden)
+            return norm(hidden + change)
+        # Sums that nothing normalises grow from layer to layer, and leave float16's range in large models.
+        if change.dtype != torch.float16:
+            return hidden + change
         if hidden.dtype == torch.float16:
-            # Sums that nothing normalises grow from layer to layer, and leave float16's range in large models.
-            greatest = torch.finfo(torch.float16).max
-            hidden = hidden.clamp(-greatest, greatest)
-        return hidden
+            return _in_range(hidden + change)
+        return hidden + _in_range(change)
+
+
+def _in_range(halves: Tensor) -> Tensor:
+    """Values of float16, infinite ones as the greatest that are not."""
+    greatest = torch.finfo(torch.float16).max
+    return halves.clamp(-greatest, greatest)
