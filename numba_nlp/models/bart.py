@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from numba_nlp.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings
+from numba_nlp.models.encoder_decoder import EncoderDecoder
+from numba_nlp.models.encoder_decoder_settings import EncoderDecoderSettings
 from numba_nlp.models.families import Family
 from numba_nlp.models.layers.source_block import BlockShape
 from numba_nlp.models.settings import ConfigReader

@@ -1,139 +1,28 @@
-"""What encoder-decoder models have in common: the two stacks, heads, and the steps of generation.
-
-How the families differ:
-
-=================  ==============  ==============  ===============  ===============  ===============  ===============
-..                 BART            Marian          Pegasus          mBART            M2M100 (NLLB)    T5
-=================  ==============  ==============  ===============  ===============  ===============  ===============
-positions          learned, from   sines           sines            learned, from    sines of         relative, a
-                   row 2                                            row 2            fairseq, from    bias of the
-                                                                                     the pad id       scores
-norms              after sums      after sums      before layers    before layers    before layers    before layers,
-                                                                                                      mean square
-norm of embedding  yes             no              no               yes              no               no
-norm at the end    no              no              yes              yes              yes              yes
-linear bias        yes             yes             yes              yes              yes              no
-scaled products    yes             yes             yes              yes              yes              no
-feed-forward       gelu            swish           relu             gelu             relu             relu, or gated
-                                                                                                      gelu (v1.1)
-embedding scale    by config       by config       by config        by config        by config        no
-bias of logits     yes             yes             yes              yes              no               no
-embeddings         one             one, or one a   one              one              one              one
-                                   side
-output             tied            tied to the     tied             tied             tied             tied, scaled;
-                                   decoder's                                                          or its own
-first token        eos             pad             pad              language         eos              pad
-=================  ==============  ==============  ===============  ===============  ===============  ===============
-"""
+"""What encoder-decoder models have in common: the two stacks, heads, and the steps of generation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from numba_nlp.models.decoder import take_prompt, take_step
+from numba_nlp.models.encoder_decoder_rows import row_ends, shifted_source
+from numba_nlp.models.encoder_decoder_settings import EncoderDecoderSettings
 from numba_nlp.models.inputs import take_ids, take_mask
 from numba_nlp.models.kv_cache import KVCache
 from numba_nlp.models.layers.heads import OutputLayer
-from numba_nlp.models.layers.pooled import first_position, last_position, pick_position
+from numba_nlp.models.layers.pooled import pick_position
 from numba_nlp.models.layers.pooling import pool
 from numba_nlp.models.layers.positions import CountedSines, LearnedPositions, Positions, Sines
 from numba_nlp.models.layers.relative_bias import RelativeBias
-from numba_nlp.models.layers.source_block import BlockShape
+from numba_nlp.models.layers.row_classifier import RowClassifier
 from numba_nlp.models.model import Model
 from numba_nlp.models.outputs import ModelOutput
 from numba_nlp.models.stack import Run, Stack
 
-__all__ = ["EncoderDecoder", "EncoderDecoderSettings"]
-
-
-@dataclass(frozen=True)
-class EncoderDecoderSettings:
-    """Settings of an encoder-decoder.
-
-    Attributes
-    ----------
-    vocabulary, decoder_vocabulary : int
-        Numbers of tokens that have embeddings, on each side.
-    shared : bool
-        Whether both sides have the same embeddings.
-    positions : int or None
-        Number of positions; None: any, as positions are relative.
-    encoder_blocks, decoder_blocks : int
-        Numbers of layers.
-    encoder, decoder : BlockShape
-        Of their layers.
-    position_kind : str
-        "learned", "sines" or "counted_sines" where there are positions, "relative" where there are buckets.
-    norm_begin, norm_end : bool
-        Whether embeddings are normalised, and what comes out of the last layer.
-    embedding_scale, output_scale : float
-        Factor of the embeddings, and of what goes into the output layer.
-    tied : bool
-        Whether the output layer has the matrix of the decoder's embeddings.
-    logits_bias : bool
-        Whether there is one.
-    padding_id, start_id : int or None
-        Id of the padding token, and of that with which the decoder begins.
-    end_ids : tuple of int
-        Tokens that end a row; a classifier of rows looks at the last one.
-    shifting_heads : tuple of str
-        Heads whose decoder reads the source, shifted by one token, when it is given nothing.
-    start_is_last : bool
-        Whether such a row begins with its last token (mBART, where it is the language), not with ``start_id``.
-    labels : int
-        Of classifiers.
-    encoder_only : bool
-        Whether there is no decoder.
-    buckets, farthest : int
-        Of relative positions; see ``distance_buckets``.
-    """
-
-    vocabulary: int
-    decoder_vocabulary: int
-    shared: bool
-    positions: int | None
-    encoder_blocks: int
-    decoder_blocks: int
-    encoder: BlockShape
-    decoder: BlockShape
-    position_kind: str
-    norm_begin: bool
-    norm_end: bool
-    embedding_scale: float
-    output_scale: float
-    tied: bool
-    logits_bias: bool
-    padding_id: int | None
-    start_id: int | None
-    end_ids: tuple[int, ...]
-    shifting_heads: tuple[str, ...]
-    start_is_last: bool
-    labels: int
-    encoder_only: bool = False
-    buckets: int = 0
-    farthest: int = 0
-
-
-class RowClassifier(nn.Module):
-    """Logits of labels from one vector a row: linear map, tanh, linear map.
-
-    Parameters
-    ----------
-    width, labels : int
-    """
-
-    def __init__(self, width: int, labels: int) -> None:
-        super().__init__()
-        self.inner = nn.Linear(width, width)
-        self.output = nn.Linear(width, labels)
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        """``[rows, width]`` -> ``[rows, labels]``."""
-        return self.output(torch.tanh(self.inner(hidden)))
+__all__ = ["EncoderDecoder"]
 
 
 class EncoderDecoder(Model):
@@ -262,29 +151,13 @@ class EncoderDecoder(Model):
         if self.output is not None:
             return {"logits": self._logits(hidden)}
         if self.row_classifier is not None:
-            return {"logits": self.row_classifier(pick_position(hidden, self._row_ends(ids, mask, hidden)))}
+            return {
+                "logits": self.row_classifier(pick_position(hidden, row_ends(ids, mask, self.settings.end_ids, hidden)))
+            }
         if self.classifier is not None:
             start, end = self.classifier(hidden).unbind(-1)
             return {"start_logits": start.contiguous(), "end_logits": end.contiguous()}
         return {"last_hidden_state": hidden}
-
-    def _row_ends(self, ids: Tensor, mask: Tensor | None, hidden: Tensor) -> Tensor:
-        """Place of the last token of each row that ends it."""
-        if ids.shape[1] != hidden.shape[1]:
-            raise ValueError(
-                f"a classifier reads the rows of `input_ids` again, {ids.shape[1]} tokens wide; got "
-                f"`decoder_input_ids` of {hidden.shape[1]}: leave them out"
-            )
-        ends = torch.isin(ids, torch.tensor(self.settings.end_ids, device=ids.device))
-        if mask is not None:
-            ends &= mask
-        if not bool(ends.any(1).all()):
-            row = int((~ends.any(1)).nonzero()[0, 0])
-            raise ValueError(
-                f"row {row} has no token that ends it ({' or '.join(map(str, self.settings.end_ids))}), at which the "
-                "classifier looks; let the tokenizer add it"
-            )
-        return last_position(ends, hidden)
 
     def embed(self, input_ids: Any, attention_mask: Any = None, *, pooling: str = "mean") -> Tensor:
         """One vector for each row, from what the encoder gives; the head does not matter.
@@ -476,7 +349,7 @@ class EncoderDecoder(Model):
                 )
             if given_mask is not None:
                 raise ValueError("`decoder_attention_mask` is given without `decoder_input_ids`")
-            return self._shifted(ids, mask), mask
+            return shifted_source(ids, mask, s), mask
         read = take_ids(given, s.decoder_vocabulary, self.device, "decoder_input_ids")
         if read.shape[0] != ids.shape[0]:
             raise ValueError(
@@ -484,21 +357,6 @@ class EncoderDecoder(Model):
             )
         self.check_width(read.shape[1], s.positions, "decoder_input_ids")
         return read, take_mask(given_mask, read, "decoder_attention_mask")
-
-    def _shifted(self, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """The source one token later, each row with its first token before it; padding at the left stays there."""
-        s = self.settings
-        if s.start_is_last:
-            counts = mask
-            if mask is None:
-                counts = torch.ones_like(ids, dtype=torch.bool) if s.padding_id is None else ids != s.padding_id
-            first = pick_position(ids, last_position(counts, ids))[:, None]
-        elif s.start_id is None:
-            raise ValueError("config.json has no `decoder_start_token_id`: give `decoder_input_ids`")
-        else:
-            first = ids.new_full((ids.shape[0], 1), s.start_id)
-        shifted = torch.cat([first, ids[:, :-1]], dim=1)
-        return shifted if mask is None else shifted.scatter(1, first_position(mask, ids)[:, None], first)
 
     def _embed(self, tokens: nn.Embedding, ids: Tensor) -> Tensor:
         embedded: Tensor = tokens(ids)

@@ -7,7 +7,8 @@ from dataclasses import replace
 import torch
 
 from numba_nlp.models.bart import read_token, read_tokens
-from numba_nlp.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings
+from numba_nlp.models.encoder_decoder import EncoderDecoder
+from numba_nlp.models.encoder_decoder_settings import EncoderDecoderSettings
 from numba_nlp.models.families import Family
 from numba_nlp.models.layers.activations import ACTIVATIONS
 from numba_nlp.models.layers.source_block import BlockShape
