@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from numba_nlp.models.blank import give_memory, without_memory
 from numba_nlp.models.families import family_of, head_of
 from numba_nlp.models.folder import ModelFolder
 from numba_nlp.models.model import Model
@@ -45,14 +46,14 @@ def build_model(
     if reader.malformed:
         raise_problems(reader.place, reader.malformed, reader.unsupported)
 
-    with torch.device("meta"):
+    with without_memory():
         model = family.build(settings, head)
     files = WeightFiles(*folder.weight_files())
     model.to(given_dtype or stored_dtype or files.first_float() or torch.float32)
     loader = Loader(model, files)
     raise_problems(str(folder), loader.problems, reader.unsupported)
 
-    model.to_empty(device=torch.device("cpu" if device is None else device))
+    give_memory(model, torch.device("cpu" if device is None else device))
     loader.load()
     model.fill_tables()
     model.family, model.config, model.generation_config, model.labels = family.name, config, generation_config, labels

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 
+from numba_nlp._atomic import atomic_writer
+from numba_nlp.models.blank import give_memory, without_memory
 from numba_nlp.models.families import family_of, head_of
 from numba_nlp.models.model import Model
 from numba_nlp.models.settings import ConfigReader, raise_problems
@@ -59,9 +61,9 @@ def create_model(config: Mapping[str, Any], *, head: str | None = None, seed: in
     labels = reader.labels()[1]
     deviation = reader.number("initializer_range", 0.02)
     raise_problems(_PLACE, reader.malformed, reader.unsupported)
-    with torch.device("meta"):
+    with without_memory():
         model = family.build(settings, head)
-    model.to_empty(device="cpu")
+    give_memory(model, torch.device("cpu"))
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -85,7 +87,7 @@ def save_model(model: Model, folder: str | os.PathLike[str]) -> None:
         From :func:`create_model`, or from :func:`numba_nlp.load_model` with the head that its checkpoint names.
     folder : path-like
         Made if it is not there; ``config.json``, ``model.safetensors`` and, where the model has one,
-        ``generation_config.json`` are written into it.
+        ``generation_config.json`` are written into it, each whole or not at all.
 
     Raises
     ------
@@ -113,9 +115,11 @@ def save_model(model: Model, folder: str | os.PathLike[str]) -> None:
     if model.generation_config is not None:
         _write_json(path / "generation_config.json", model.generation_config)
     contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    # transformers asks which library's tensors these are
-    save_file(contiguous, path / "model.safetensors", metadata={"format": "pt"})
+    with atomic_writer(path / "model.safetensors") as stream:
+        # transformers asks which library's tensors these are
+        stream.write(save(contiguous, metadata={"format": "pt"}))
 
 
 def _write_json(path: Path, value: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    with atomic_writer(path) as stream:
+        stream.write((json.dumps(value, indent=2, sort_keys=True) + "\n").encode())

@@ -17,7 +17,7 @@ _WEIGHTS = (
     ("model.safetensors", "model.safetensors.index.json"),
     ("pytorch_model.bin", "pytorch_model.bin.index.json"),
 )
-_FILE_ENDINGS = frozenset((".json", ".safetensors", ".bin", ".pt", ".pth", ".ot", ".h5", ".msgpack", ".onnx", ".gguf"))
+_FILE_ENDINGS = frozenset((".json", ".safetensors", ".bin", ".pt", ".pth", ".h5", ".msgpack", ".onnx", ".gguf"))
 #: Settings are small; a larger file is something else.
 _LARGEST_JSON = 100 << 20
 

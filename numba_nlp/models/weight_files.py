@@ -27,6 +27,9 @@ _SAFETENSORS_DTYPES = {
     "BOOL": torch.bool,
 }
 
+#: Pages of a file that are read count as memory of the process while they are mapped.
+_MAPPED_BYTES = 64 << 20
+
 
 class TensorInfo(NamedTuple):
     """What a file says of a tensor; the dtype is text where torch has no such dtype that we know."""
@@ -76,7 +79,7 @@ class WeightFiles:
     def read(self, name: str) -> torch.Tensor:
         """A tensor, mapped from the file where that is possible; not to be changed."""
         source = self._sources[name]
-        return source if isinstance(source, torch.Tensor) else source.get_tensor(name)
+        return source if isinstance(source, torch.Tensor) else source.read(name)
 
     def first_float(self) -> torch.dtype | None:
         """The dtype of the first tensor of floating-point numbers."""
@@ -86,13 +89,36 @@ class WeightFiles:
         return None
 
 
+class _SafetensorsFile:
+    """A mapped file that is mapped anew now and then, so that pages which were read can leave memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._open()
+
+    def _open(self) -> None:
+        self._opened = safe_open(self._path, framework="pt", device="cpu")
+        self._bytes_read = 0
+
+    def tensors(self) -> Iterator[tuple[str, TensorInfo]]:
+        for name in self._opened.keys():  # noqa: SIM118 - this is no dict
+            part = self._opened.get_slice(name)
+            dtype = part.get_dtype()
+            yield name, TensorInfo(tuple(part.get_shape()), _SAFETENSORS_DTYPES.get(dtype, dtype))
+
+    def read(self, name: str) -> torch.Tensor:
+        if self._bytes_read > _MAPPED_BYTES:
+            self._open()
+        tensor = self._opened.get_tensor(name)
+        self._bytes_read += tensor.nbytes
+        return tensor
+
+
 def _safetensors(path: Path) -> Iterator[tuple[str, TensorInfo, Any]]:
     try:
-        opened = safe_open(path, framework="pt", device="cpu")
-        for name in opened.keys():  # noqa: SIM118 - this is no dict
-            part = opened.get_slice(name)
-            dtype = part.get_dtype()
-            yield name, TensorInfo(tuple(part.get_shape()), _SAFETENSORS_DTYPES.get(dtype, dtype)), opened
+        file = _SafetensorsFile(path)
+        for name, info in file.tensors():
+            yield name, info, file
     except SafetensorError as error:
         raise SourceFormatError(f"{path}: this is no sound safetensors file: {error}") from error
 

@@ -62,6 +62,23 @@ def test_transformers_reads_what_is_saved(name: str, tmp_path: Path) -> None:
     assert again.labels == model.labels
 
 
+def test_a_model_is_saved_into_its_own_folder(tmp_path: Path) -> None:
+    nlp.models.save_model(nlp.models.create_model(config_of("BertModel")), tmp_path)
+    (tmp_path / "generation_config.json").write_text('{"num_beams": 2}')
+    model = nlp.load_model(tmp_path)
+    expected = model([[1, 2, 3]]).last_hidden_state
+    nlp.models.save_model(model, tmp_path)
+    assert torch.equal(model([[1, 2, 3]]).last_hidden_state, expected)
+    again = nlp.load_model(tmp_path)
+    assert torch.equal(again([[1, 2, 3]]).last_hidden_state, expected)
+    assert again.generation_config == {"num_beams": 2}
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+    ]
+
+
 def test_weights_are_drawn_as_said() -> None:
     config = {**config_of("BertForMaskedLM"), "vocab_size": 5000, "initializer_range": 0.1}
     model = nlp.models.create_model(config, seed=1)
