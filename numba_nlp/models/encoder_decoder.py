@@ -151,9 +151,8 @@ class EncoderDecoder(Model):
         if self.output is not None:
             return {"logits": self._logits(hidden)}
         if self.row_classifier is not None:
-            return {
-                "logits": self.row_classifier(pick_position(hidden, row_ends(ids, mask, self.settings.end_ids, hidden)))
-            }
+            ends = row_ends(ids, mask, self.settings.end_ids, hidden)
+            return {"logits": self.row_classifier(pick_position(hidden, ends))}
         if self.classifier is not None:
             start, end = self.classifier(hidden).unbind(-1)
             return {"start_logits": start.contiguous(), "end_logits": end.contiguous()}
@@ -234,6 +233,7 @@ class EncoderDecoder(Model):
             static=static,
         )
 
+    @torch.no_grad()
     def encode_source(self, input_ids: Any, attention_mask: Any = None, cache: KVCache | None = None) -> Tensor:
         """Read the sources.
 
@@ -266,6 +266,7 @@ class EncoderDecoder(Model):
             self._whole_decoder().store_source(hidden, cache)
         return hidden
 
+    @torch.no_grad()
     def prompt(self, decoder_input_ids: Any, decoder_attention_mask: Any, cache: KVCache) -> Tensor:
         """Read the beginning of the decoder's rows, or a continuation of many tokens.
 
@@ -294,6 +295,7 @@ class EncoderDecoder(Model):
         ids, mask = take_prompt(self, decoder_input_ids, decoder_attention_mask, self.settings.decoder_vocabulary)
         return self._logits(decoder.extend(ids, self._embed_decoder(ids), mask, cache)[:, -1])
 
+    @torch.no_grad()
     def step(self, tokens: Tensor, cache: KVCache) -> Tensor:
         """Read one token more in each row.
 

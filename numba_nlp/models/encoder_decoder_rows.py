@@ -71,7 +71,7 @@ def row_ends(ids: Tensor, mask: Tensor | None, end_ids: tuple[int, ...], hidden:
             f"a classifier reads the rows of `input_ids` again, {ids.shape[1]} tokens wide; got `decoder_input_ids` of "
             f"{hidden.shape[1]}: leave them out"
         )
-    ends = torch.isin(ids, torch.tensor(end_ids, device=ids.device))
+    ends = torch.isin(ids, torch.tensor(end_ids, dtype=torch.int64, device=ids.device))
     if mask is not None:
         ends &= mask
     found = ends.any(1)

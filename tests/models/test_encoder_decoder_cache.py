@@ -148,6 +148,48 @@ def test_several_threads(both: tuple[Any, Any]) -> None:
         assert_close(at_once, expected)
 
 
+def test_a_trainable_model_generates(both: tuple[Any, Any], tmp_path: Path) -> None:
+    both[0].save_pretrained(tmp_path)
+    ours = nlp.load_model(tmp_path, trainable=True)
+    source, read = draw_ids(2, 5, VOCABULARY), draw_ids(2, 3, VOCABULARY, seed=3)
+    cache = ours.new_cache(2, 3, source_positions=5)
+    ours.encode_source(source, None, cache)
+    ours.prompt(read[:, :2], None, cache)
+    logits = ours.step(read[:, 2], cache)
+    assert not any(each.requires_grad for each in (logits, cache.keys, cache.source_keys))
+    assert_close(logits, whole(both[0], source, [5, 5], read)[:, -1])
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_captured_step(both: tuple[Any, Any], tmp_path: Path) -> None:
+    """A step of a static cache as a CUDA graph, replayed, against whole rows on the CPU."""
+    theirs = both[0]
+    theirs.save_pretrained(tmp_path)
+    ours = nlp.load_model(tmp_path, device="cuda")
+    source, read = draw_ids(3, 8, VOCABULARY), draw_ids(3, 12, VOCABULARY, seed=3)
+    padded, source_mask = pad(source, LENGTHS, side="right", padding=PADDING)
+    expected = whole(theirs, source, LENGTHS, read)
+    cache = ours.new_cache(3, 12, source_positions=10, static=True)
+    tokens = torch.zeros(3, dtype=torch.int64, device="cuda")
+    ours.encode_source(padded, source_mask, cache)
+    ours.prompt(read[:, :2], None, cache)
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        ours.step(tokens, cache)  # what libraries allocate on first use must not fall into the capture
+    torch.cuda.current_stream().wait_stream(side)
+    ours.encode_source(padded, source_mask, cache)
+    close = {"rtol": 1e-4, "atol": 1e-4}
+    torch.testing.assert_close(ours.prompt(read[:, :2], None, cache).cpu(), expected[:, 1], **close)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        logits = ours.step(tokens, cache)
+    for column in range(2, 12):
+        tokens.copy_(read[:, column])
+        graph.replay()
+        torch.testing.assert_close(logits.cpu(), expected[:, column], **close)
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("architecture", [*CLASSES, "flan"])
 def test_half_precision(architecture: str, dtype: Any, tmp_path: Path) -> None:
