@@ -17,11 +17,21 @@ from tokenizers import Tokenizer as ReferenceTokenizer
 
 import numba_nlp as nlp
 from numba_nlp.errors import UnsupportedFeatureError
-from tests.dropout_models import Model, byte_bpe, listed_bpe, ranked_bytes, scored_bpe, subword_codes
+from tests.dropout_models import (
+    Model,
+    byte_bpe,
+    listed_bpe,
+    prefixed_bpe,
+    ranked_bytes,
+    scored_bpe,
+    subword_codes,
+    suffixed_bpe,
+)
 from tests.families import FAMILIES, family, sentencepiece_model
 from tests.made_tokenizers import HAMLET, TEXTS
+from tests.staged_tokenizers import staged
 
-MERGING = ("byte_bpe", "character_bpe", "sentencepiece_bpe", "staged_bpe")
+MERGING = ("byte_bpe", "character_bpe", "sentencepiece_bpe", "staged_bpe", "staged_marked_bpe")
 ROWS = [*TEXTS, *HAMLET.read_text(encoding="utf-8").splitlines()[:100]]
 KINDS = {
     "byte_bpe": byte_bpe,
@@ -29,6 +39,8 @@ KINDS = {
     "ranked_bytes": ranked_bytes,
     "scored_bpe": scored_bpe,
     "subword_codes": subword_codes,
+    "suffixed_bpe": suffixed_bpe,
+    "prefixed_bpe": prefixed_bpe,
 }
 #: Draws, and five standard deviations of the difference of two shares of them.
 N, NEAR = 4000, 0.06
@@ -79,8 +91,17 @@ def test_seeds_threads_and_other_rows(name: str) -> None:
     assert ours.decode_batch(found) == ours.decode_batch(ours.encode_batch(rows))
 
 
-def test_special_tokens_and_templates() -> None:
-    ours = family("staged_bpe")
+@pytest.mark.parametrize("name", ["marked fused", "marked bert whole", "marked prefix", "bpe cut whole"])
+def test_everything_dropped_behind_stages(name: str) -> None:
+    """Marks at either end; words that are pieces are not taken whole then (``ignore_merges``)."""
+    reference = with_dropout(staged(name).reference.to_str(), 1.0)
+    for row, text in zip(staged(name).ours.encode_batch(ROWS, dropout=1.0), ROWS, strict=True):
+        assert row.tolist() == reference.encode(text, add_special_tokens=False).ids, text
+
+
+@pytest.mark.parametrize("name", ["staged_bpe", "staged_marked_bpe"])
+def test_special_tokens_and_templates(name: str) -> None:
+    ours = family(name)
     found = ours.encode("the <mask> end", dropout=1.0, add_special_tokens=True)
     plain = ours.encode("the <mask> end", add_special_tokens=True)
     mask = ours.token_to_id("<mask>")
@@ -88,10 +109,15 @@ def test_special_tokens_and_templates() -> None:
     assert (found == mask).sum() == (plain == mask).sum() == 1
 
 
+def without_marks(token: str) -> str:
+    """What a token spells."""
+    return token.replace("@@", "").removeprefix("##").removesuffix("</w>")
+
+
 def shares(model: Model, probability: float, seed: int) -> dict[str, float]:
     """How often "abc" becomes what, by the tokens without their marks."""
     rows = model.ours.encode_batch(["abc"] * N, dropout=probability, seed=seed)
-    spelled = {number: token.replace("@@", "") for token, number in model.ids.items()}
+    spelled = {number: without_marks(token) for token, number in model.ids.items()}
     counts = Counter(" ".join(spelled[number] for number in row.tolist()) for row in rows)
     return {cut: count / N for cut, count in counts.items()}
 
@@ -127,7 +153,7 @@ def reference_shares(kind: str, dropout: float) -> dict[str, float]:
         cuts = [bpe.segment("abc", dropout=dropout).replace("@@", "").split(" ") for _ in range(N)]
     else:
         reference = with_dropout(model.content.decode(), dropout)
-        cuts = [reference.encode("abc").tokens for _ in range(N)]
+        cuts = [map(without_marks, reference.encode("abc").tokens) for _ in range(N)]
     return {cut: count / N for cut, count in Counter(map(" ".join, cuts)).items()}
 
 
@@ -141,9 +167,7 @@ def test_as_often_as_the_reference(kind: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in MERGING])
 def test_families_without_merges(name: str) -> None:
-    with pytest.raises(
-        UnsupportedFeatureError, match=r"dropout (leaves merges of BPE out|is not supported with pieces)"
-    ):
+    with pytest.raises(UnsupportedFeatureError, match="dropout leaves merges of BPE out, and "):
         family(name).encode_batch(["a", "b"], dropout=0.1)
     assert family(name).encode("a", dropout=0.0).tolist() == family(name).encode("a").tolist()
 

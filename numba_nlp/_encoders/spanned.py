@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from numba_nlp._encoders.chunks import Worker, encode_in_chunks
 from numba_nlp._encoders.rows import Encoded, Segments
 from numba_nlp._encoders.sources import ArraySource
-from numba_nlp.kernels.segment.spanned_rows import new_span_memory, place_segments
+from numba_nlp.kernels.segment.spanned_rows import place_segments
+from numba_nlp.kernels.segment.spanned_rows_memory import new_span_memory
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, new_word_cache
 

@@ -202,6 +202,41 @@ class StagedEncoder(CachedEncoder):
         self._remember(encoded, source.n_bytes)
         return encoded
 
+    def drop_rows(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        probability: float,
+        state: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        if self._cutter.needs_alignment:
+            checked_sizes(starts, ends)
+        kernel, tables = self._dropping()
+        block = self._block(data, starts, ends, segments, 0, starts.size, False)
+        ids = np.empty(int((block.ends - block.starts).sum()) + block.starts.size, np.int32)
+        offsets = np.zeros(starts.size + 1, np.int64)
+
+        def drop(first: int, capacity: int) -> int:
+            return int(
+                kernel(
+                    tables, block.source.text, block.starts, block.ends, block.fixed, block.first_of_row, first,
+                    probability, state, self._drop_memory(capacity), ids, offsets,
+                )
+            )  # fmt: skip
+
+        drop_until_done(drop, starts.size, self.kept_capacity, self.capacity_limit)
+        return ids[: offsets[-1]].copy(), offsets
+
+    def _dropping(self) -> tuple[Any, Any]:
+        """Kernel and tables of :mod:`numba_nlp.kernels.segment.dropout_rows`, of a model that merges."""
+        raise AssertionError("encode_with_dropout refuses first")
+
+    def _drop_memory(self, capacity: int) -> Any:
+        """Working memory of that kernel."""
+        return self.new_scratch(capacity)
+
     def word_numbers(
         self,
         data: NDArray[np.uint8],
@@ -405,6 +440,7 @@ class StagedBpeEncoder(StagedEncoder):
     """
 
     kind = "BPE over characters"
+    drops = True
     #: The heap of a chunk holds three entries a character.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
 
@@ -434,34 +470,13 @@ class StagedBpeEncoder(StagedEncoder):
     def _span_kernel(self) -> Any:
         return fill_staged_bpe_spans
 
-    def _drop_rows(
-        self,
-        data: NDArray[np.uint8],
-        starts: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        segments: Segments | None,
-        probability: float,
-        state: NDArray[np.uint64],
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        if self._cutter.needs_alignment:
-            checked_sizes(starts, ends)
-        block = self._block(data, starts, ends, segments, 0, starts.size, False)
+    def _dropping(self) -> tuple[Any, Any]:
         # a merge anywhere in a piece gives all of its dropped pairs another chance, so pieces are not cut further
-        tables = self.tables._replace(bridge=_ALL_PAIRS)
-        ids = np.empty(int((block.ends - block.starts).sum()) + block.starts.size, np.int32)
-        offsets = np.zeros(starts.size + 1, np.int64)
+        return drop_pieces, self.tables._replace(bridge=_ALL_PAIRS)
 
-        def drop(first: int, capacity: int) -> int:
-            scratch = self.new_scratch(capacity)
-            return int(
-                drop_pieces(
-                    tables, block.source.text, block.starts, block.ends, block.fixed, block.first_of_row, first,
-                    probability, state, scratch, np.empty_like(scratch.heap), ids, offsets,
-                )
-            )  # fmt: skip
-
-        drop_until_done(drop, starts.size, self.kept_capacity, self.capacity_limit)
-        return ids[: offsets[-1]].copy(), offsets
+    def _drop_memory(self, capacity: int) -> Any:
+        scratch = self.new_scratch(capacity)
+        return scratch, np.empty_like(scratch.heap)
 
     def _piece_widths(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
         widths = np.diff(vocabulary["piece_offsets"]).astype(np.int32)

@@ -35,8 +35,9 @@ def byte_bpe() -> Family:
 def sentencepiece() -> Family:
     """SentencePiece's Unigram, word and character models."""
     from numba_nlp.kernels.segment.fill_spaced import begin_row
-    from numba_nlp.kernels.segment.sentencepiece_unigram import FILLS, encode_unseen, settle_function
+    from numba_nlp.kernels.segment.sentencepiece_unigram import FILLS, encode_unseen
     from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SentencePieceScratch, SentencePieceTables
+    from numba_nlp.kernels.segment.unigram_settling import settle_function
 
     hooks = {"spaced": {"begin_row": begin_row, "settle_function": settle_function}}
     return Family("sentencepiece", SentencePieceTables, SentencePieceScratch, encode_unseen, FILLS, hooks)
