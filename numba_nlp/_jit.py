@@ -19,6 +19,7 @@ import hashlib
 import importlib
 import os
 import pickle
+import re
 import sys
 import tempfile
 import uuid
@@ -467,9 +468,9 @@ def warmup(names: Iterable[str] | None = None, *, progress: Callable[[str], None
             raise ValueError(f"`names` holds {part!r}, which is in none of: {', '.join(sorted(_later))}")
     rows = [name for name in _later if ".rows_" in name and (wanted is None or any(part in name for part in wanted))]
     for name, compile_now in _later.items():
-        # what a family's row encoders share is `encode_unseen_<family>`
-        family = name.partition(".encode_unseen_")[2]
-        is_shared = any(f".rows_{family}_" in encoder for encoder in rows) if family else ".rows_" not in name
+        # what a family's row encoders share is `encode_unseen_<family>`, and for words of raw text two more
+        family = re.fullmatch(r".*\.(?:encode_unseen|segment|solve)_(\w+)", name)
+        is_shared = any(f".rows_{family[1]}_" in encoder for encoder in rows) if family else ".rows_" not in name
         if any(part in name for part in _OF_SOME):
             is_shared = wanted is None or any(part in name for part in wanted)
         if is_shared or name in rows:

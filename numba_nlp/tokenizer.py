@@ -170,8 +170,8 @@ class Tokenizer:
             Text that is not valid Unicode: raise, or put U+FFFD in its place.
         dropout : float, default 0
             Probability from 0 to 1 with which each merge of BPE is left out (BPE-dropout: Provilkov, Emelianenko,
-            Voita 2020), by the rule of the reference: tokenizers and subword-nmt drop for one step, sentencepiece for
-            good. With 1 no merge is left.
+            Voita 2020), by the rule of the reference: sentencepiece drops for good, subword-nmt for one pass,
+            tokenizers until the next pair of its queue is not dropped. With 1 no merge is left.
         seed : int, default 0
             Of the random numbers, which are not those of the references. The result depends on it, on the text and on
             its place in a batch, not on other texts or on threads.

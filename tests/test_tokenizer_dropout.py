@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import sentencepiece
 from tokenizers import Tokenizer as ReferenceTokenizer
+from tokenizers.models import BPE
 
 import numba_nlp as nlp
 from numba_nlp.errors import UnsupportedFeatureError
@@ -28,7 +29,7 @@ from tests.dropout_models import (
     suffixed_bpe,
 )
 from tests.families import FAMILIES, family, sentencepiece_model
-from tests.made_tokenizers import HAMLET, TEXTS
+from tests.made_tokenizers import GPT2_FILES, HAMLET, TEXTS
 from tests.staged_tokenizers import staged
 
 MERGING = ("byte_bpe", "character_bpe", "sentencepiece_bpe", "staged_bpe", "staged_marked_bpe")
@@ -163,6 +164,21 @@ def test_as_often_as_the_reference(kind: str) -> None:
     assert ours.keys() == theirs.keys()
     for cut, share in theirs.items():
         assert ours[cut] == pytest.approx(share, abs=NEAR), cut
+
+
+@pytest.mark.parametrize("dropout", [0.1, 0.5])
+@pytest.mark.parametrize("word", ["hello", "Sesquipedalophobia"])
+def test_long_words_as_often_as_tokenizers(word: str, dropout: float) -> None:
+    """Words of many pairs, some of which are gone when their turn comes, with GPT-2's merges."""
+    files = list(map(str, GPT2_FILES))
+    n = 8000
+    reference = ReferenceTokenizer(BPE.from_file(*files, dropout=dropout))
+    theirs = Counter(tuple(each.ids) for each in reference.encode_batch([word] * n))
+    ours = Counter(map(tuple, nlp.load_tokenizer(files).encode_batch([word] * n, dropout=dropout, seed=5).to_list()))
+    for cut, _ in (theirs + ours).most_common(12):
+        share = (theirs[cut] + ours[cut]) / (2 * n)
+        # five standard deviations of the difference
+        assert ours[cut] / n == pytest.approx(theirs[cut] / n, abs=5 * (2 * share * (1 - share) / n) ** 0.5), cut
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in MERGING])

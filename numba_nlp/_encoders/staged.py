@@ -1,7 +1,9 @@
 """General stages before a model: normalize, look for added tokens, cut, segment; a block of rows at a time.
 
 Blocks are prepared by the thread that encodes them, while their text is in the processor's cache. The pieces of a block
-go through the word cache (:mod:`numba_nlp.kernels.segment.staged_models`) under their normalized bytes.
+go through the word cache (:mod:`numba_nlp.kernels.segment.staged_models`) under their normalized bytes. Where raw text
+may be cut into words, its words go through a cache before all that, with spans as well
+(:mod:`numba_nlp._encoders.staged_words`).
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from numba_nlp._stages.normalizer import Normalizer, checked_sizes, read_only
 from numba_nlp.errors import STATUS_NOT_TILING, UnsupportedFeatureError
 from numba_nlp.kernels.segment.dropout_rows import drop_pieces
 from numba_nlp.kernels.segment.normalize_text import Aligned
+from numba_nlp.kernels.segment.sentencepiece_bpe import SHORT
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR
 from numba_nlp.kernels.segment.staged_memory import (
     StagedBpeTables,
@@ -117,6 +120,8 @@ class StagedEncoder(CachedEncoder):
     """
 
     knows_words = True
+    #: Pieces of up to so many bytes are solved at once where raw text is cut into words.
+    short_pieces: int = 1 << 30
 
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8], tables: Any, pattern: str) -> None:
         metadata = vocabulary.metadata
@@ -169,7 +174,7 @@ class StagedEncoder(CachedEncoder):
         unit: str | None,
         num_threads: int,
     ) -> Encoded:
-        if self._words is not None and unit is None:
+        if self._words is not None:
             with suppress(LeaveToGeneralWayError):
                 return self._words.encode(data, starts, ends, segments, unit, num_threads)
         sizes = ends - starts
@@ -441,6 +446,8 @@ class StagedBpeEncoder(StagedEncoder):
 
     kind = "BPE over characters"
     drops = True
+    #: Longer ones mostly have parts that were met in other words.
+    short_pieces = SHORT
     #: The heap of a chunk holds three entries a character.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
 

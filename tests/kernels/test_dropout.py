@@ -142,6 +142,17 @@ def test_how_often_pairs_merge(rule):
     assert (none, one, both) == pytest.approx(expected, abs=0.032)
 
 
+@pytest.mark.parametrize(("rank_of_gone", "share"), [(1, 0.25), (2, 0.3125)])
+def test_pairs_that_are_gone_have_their_turn(rank_of_gone, share):
+    """In "abc", "bc" is gone when "ab" has merged. If it then comes behind "ab c", it brings that one back when it is
+    not put aside itself: 1/2 * (1/2 + 1/2 * 1/2 * 1/2), and not 1/2 * 1/2."""
+    merges = {(0, 1): (0, 6), (1, 2): (rank_of_gone, 7), (6, 2): (3 - rank_of_gone, 8)}
+    n = 8000
+    found = sum(by_kernel([0, 1, 2], merges, DROP_EACH_STEP, 0.5, state_of(seed)) == [8] for seed in range(n))
+    # five standard deviations
+    assert found / n == pytest.approx(share, abs=0.026)
+
+
 def test_too_short_lists_say_how_long_they_must_be():
     tables = model_of([("a", -1.0, 0), ("aa", -2.0, 0)]).tables(every_split=True)
     assert sampled(tables, "a" * 100, DROP_ONCE, 0.1, state_of(1), capacity=50) == -100
