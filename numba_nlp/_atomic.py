@@ -22,7 +22,7 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Parameters
     ----------
     path : path-like
-        The file to write; replaced if it exists.
+        The file to write; replaced if it exists. Pipes and devices are written into.
 
     Yields
     ------
@@ -33,7 +33,13 @@ def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     OSError
         The folder cannot be written.
     """
-    target = Path(path)
+    # what a link leads to is replaced, not the link
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file() and not target.is_dir():
+        # a pipe or a device, which a file must not take the place of
+        with open(target, "wb") as stream:
+            yield stream
+        return
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target.parent}: no such folder; make it before {target.name!r} is written there")
     # An own name and mode "x" rather than tempfile: the file gets the ordinary permissions of the user's umask.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["extra"]
+__all__ = ["EXTRAS", "extra"]
 
 #: What installs each.
 _INSTALLED_BY = {
@@ -14,6 +14,8 @@ _INSTALLED_BY = {
     "safetensors": "'numba_nlp[models]'",
     "torch": "'numba_nlp[models]'",
 }
+#: Names of those libraries.
+EXTRAS = frozenset(_INSTALLED_BY)
 
 
 def extra(name: str) -> Any:

@@ -19,6 +19,7 @@ import hashlib
 import importlib
 import os
 import pickle
+import re
 import sys
 import tempfile
 import uuid
@@ -29,11 +30,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from llvmlite.binding import add_symbol, address_of_symbol
 from numba import njit
 from numba.core import config as _config
 from numba.core import sigutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.ccallback import CFunc
+from numba.core.runtime import _nrt_python
 from numba.core.serialize import dumps
 from numba.core.types.misc import unliteral
 
@@ -162,8 +165,36 @@ class _DigestLocator(_CacheLocator):
         return None if folder is None else cls(folder, f"{py_func.__module__}.{py_func.__qualname__}", py_file)
 
 
+#: What Numba's runtime gives to compiled code, by the names that it has there.
+_RUNTIME = {name if name.startswith("_") else f"NRT_{name}": at for name, at in _nrt_python.c_helpers.items()}
+
+
+def _is_known(symbol: str) -> bool:
+    """Whether compiled code that calls a symbol can be loaded."""
+    if address_of_symbol(symbol) is not None:
+        return True
+    if symbol in _RUNTIME:
+        # what refresh() would do, after compiling more of the runtime
+        add_symbol(symbol, _RUNTIME[symbol])
+        return True
+    return False
+
+
 class _CacheImpl(CompileResultCacheImpl):
+    """Beside the code stands what it calls, so that loading knows whether this process has all of it."""
+
     _locator_classes = [_DigestLocator]
+
+    def reduce(self, data: Any) -> Any:
+        module = data.library._final_module
+        symbols = {item.name for item in (*module.functions, *module.global_variables) if item.is_declaration}
+        return sorted(name for name in symbols if not name.startswith("llvm.")), super().reduce(data)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        symbols, reduced = payload
+        if not all(map(_is_known, symbols)):
+            target_context.refresh()
+        return super().rebuild(target_context, reduced)
 
 
 class _EntryFiles:
@@ -231,8 +262,13 @@ class _Cache(FunctionCache):
         self._cache_file = _EntryFiles(Path(self._cache_path), f"{self._impl.filename_base}{kind}")
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """As Numba does it, but for ``target_context.refresh()``, which :class:`_CacheImpl` calls if need be.
+
+        That imports what compiles: every type and function that Numba knows, 80 MB and half a second.
+        """
         try:
-            return super().load_overload(sig, target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except Exception as error:  # damaged content may fail in any way
             self._warn("read", error)
             return None
@@ -252,11 +288,18 @@ class _Cache(FunctionCache):
         )
 
 
+def _no_extensions() -> None:
+    """Leave the packages that extend Numba alone."""
+
+
 def _compile(function: Any, **options: Any) -> Any:
     dispatcher = njit(nogil=True, no_cfunc_wrapper=True, **_OPTIONS, **options)(function)
     if _config.DISABLE_JIT:
         return dispatcher
     _separate_callee(dispatcher, _new_callee(function, options))
+    # Called before the types of arguments are looked at: imports all packages that extend Numba (awkward: 45 MB), none
+    # of whose types a kernel takes. Whatever compiles asks for them all the same.
+    dispatcher._compilation_chain_init_hook = _no_extensions
     if cache_folder() is not None:
         dispatcher._cache = _Cache(function)
         dispatcher._can_fallback = False
@@ -425,9 +468,9 @@ def warmup(names: Iterable[str] | None = None, *, progress: Callable[[str], None
             raise ValueError(f"`names` holds {part!r}, which is in none of: {', '.join(sorted(_later))}")
     rows = [name for name in _later if ".rows_" in name and (wanted is None or any(part in name for part in wanted))]
     for name, compile_now in _later.items():
-        # what a family's row encoders share is `encode_unseen_<family>`
-        family = name.partition(".encode_unseen_")[2]
-        is_shared = any(f".rows_{family}_" in encoder for encoder in rows) if family else ".rows_" not in name
+        # what a family's row encoders share is `encode_unseen_<family>`, and for words of raw text two more
+        family = re.fullmatch(r".*\.(?:encode_unseen|segment|solve)_(\w+)", name)
+        is_shared = any(f".rows_{family[1]}_" in encoder for encoder in rows) if family else ".rows_" not in name
         if any(part in name for part in _OF_SOME):
             is_shared = wanted is None or any(part in name for part in wanted)
         if is_shared or name in rows:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from numba_nlp._arguments import shown
 from numba_nlp._encoders.rows import Segments
-from numba_nlp._fastcall import Watched
+from numba_nlp._fastcall import Watched, watch_tokens
 from numba_nlp._special_options import OPTIONS, Matches, in_template, rows_with_options
 from numba_nlp.errors import SpecialTokenError
 from numba_nlp.kernels.segment.language_codes import split_codes
@@ -31,7 +31,7 @@ _NO_TEMPLATE = np.zeros(0, np.int32)
 _NO_TEMPLATE.flags.writeable = False
 #: How codes of languages begin.
 _OPENING = b">>"
-_NOTHING_WATCHED = Watched(np.zeros(0, np.uint8), np.zeros(0, np.uint8), np.zeros(1, np.int64))
+_NOTHING_WATCHED = watch_tokens(set(), [])
 
 
 def searched_in_normalized_text(vocabulary: Vocabulary) -> NDArray[np.bool_]:
@@ -109,9 +109,7 @@ class SpecialTokens:
             contents = [*contents, _OPENING]
         if not contents:
             return _NOTHING_WATCHED
-        first = np.array(sorted({content[0] for content in (*contents, *self.forms)}), np.uint8)
-        offsets = np.cumsum([0, *map(len, contents)], dtype=np.int64)
-        return Watched(first, np.frombuffer(b"".join(contents), np.uint8), offsets)
+        return watch_tokens({content[0] for content in (*contents, *self.forms)}, contents)
 
     def _normalized_contents(self) -> list[str]:
         return [content for content, there in zip(self.contents, self._in_normalized, strict=True) if there]

@@ -6,7 +6,7 @@ fixed width and nothing else, for array pipelines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal, Protocol
 
@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from numba_nlp._arguments import choice, flag, shown, string, whole
 from numba_nlp._extras import extra
 from numba_nlp._input_layout import NO_OFFSETS, NO_TEXTS, NO_VALUES, Layout, Texts, cut_texts, read_only, width_of
+from numba_nlp._input_pairs import check_lengths, check_pairing, split_pairs
 from numba_nlp._input_plan import choose_template, plan_padding, plan_truncation
 from numba_nlp._input_settings import InputSettings
 from numba_nlp._ragged_edges import array_to_torch
@@ -122,6 +123,7 @@ def model_inputs(
     Parameters
     ----------
     text : str, bytes, or what :meth:`~numba_nlp.tokenizer.Tokenizer.encode_batch` takes
+        A list of pairs (tuples or lists of two) gives the second texts as well.
     text_pair : the same, optional
         The second text of each row.
     add_special_tokens : bool, default True
@@ -209,8 +211,9 @@ def model_inputs(
     if return_tensors == "pt":
         extra("torch")  # before any work is done
     _check_tokenizer(tokenizer)
+    text, text_pair = split_pairs(text, text_pair)
     is_single = isinstance(text, (str, bytes))
-    _check_pairing(text, text_pair, is_single)
+    check_pairing(text, text_pair, is_single)
     settings = tokenizer.input_settings
     template = choose_template(settings, text_pair is not None, add_special_tokens)
     truncated = plan_truncation(
@@ -363,24 +366,6 @@ def encode_padded(
     return ids.reshape(full_shape), mask.reshape(full_shape)
 
 
-def _check_pairing(text: Any, text_pair: Any, is_single: bool) -> None:
-    """Refuse a single text beside many, and batches that are known to differ in length."""
-    if text is None:
-        raise TypeError("`text` is None; pass a text or a list of texts")
-    if text_pair is None:
-        return
-    if isinstance(text_pair, (str, bytes)) != is_single:
-        raise TypeError("`text` and `text_pair` must both be one text, or both hold many")
-    # arrays of no dimension have no length; they are refused later, with their dimensions
-    if not is_single and all(isinstance(rows, Sized) and getattr(rows, "ndim", 1) for rows in (text, text_pair)):
-        _check_lengths(len(text), len(text_pair))
-
-
-def _check_lengths(first: int, second: int) -> None:
-    if first != second:
-        raise ValueError(f"`text` has {first} rows and `text_pair` {second}; they must be as many")
-
-
 def _id_dtype(dtype: Any) -> type[np.int32] | type[np.int64]:
     """The one of the two types that is meant."""
     found = None
@@ -436,7 +421,7 @@ def _encode(
 
     if pairs is None:
         return encode(texts), NO_TEXTS
-    _check_lengths(len(texts), len(pairs))
+    check_lengths(len(texts), len(pairs))
     return encode(texts), encode(pairs)
 
 

@@ -9,13 +9,15 @@ from typing import Any, Literal, TypeVar, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numba_nlp import _unigram_calls as unigram_calls
 from numba_nlp._arguments import choice, flag, whole
 from numba_nlp._decoders import new_decoder
 from numba_nlp._decoders.decoder import Decoder
-from numba_nlp._decoders.ids import check_errors, checked_ids
+from numba_nlp._decoders.ids import check_errors
 from numba_nlp._encoders import new_encoder
-from numba_nlp._encoders.cached import CachedEncoder, Row, SingleCall
+from numba_nlp._encoders.cached import CachedEncoder, SingleCall
 from numba_nlp._encoders.dropout import checked_dropout
+from numba_nlp._encoders.encoder import Row
 from numba_nlp._encoders.rows import Segments, resolve_threads
 from numba_nlp._input_plan import check_adding
 from numba_nlp._input_settings import InputSettings
@@ -26,7 +28,6 @@ from numba_nlp.inputs import encode_padded, model_inputs
 from numba_nlp.kernels.tables.word_cache import WordCache
 from numba_nlp.ragged import Ragged
 from numba_nlp.text_rows import TextRows
-from numba_nlp.unigram_sampling import MAX_NBEST, checked_draw, common_prefix_search
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["Tokenizer"]
@@ -37,8 +38,6 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 Spanned = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
 
 _CONTROL, _ABSENT = 2, 255
-#: Algorithms whose vocabularies have a double array of whole pieces, which text is compared with.
-_WITH_TRIES = ("unigram", "sentencepiece_word", "sentencepiece_char", "sentencepiece_bpe", "staged_unigram")
 #: Rows that :meth:`Tokenizer.encode_batch` encodes between two steps of a progress bar.
 _PROGRESS_ROWS = 1 << 14
 
@@ -171,8 +170,8 @@ class Tokenizer:
             Text that is not valid Unicode: raise, or put U+FFFD in its place.
         dropout : float, default 0
             Probability from 0 to 1 with which each merge of BPE is left out (BPE-dropout: Provilkov, Emelianenko,
-            Voita 2020), by the rule of the reference: tokenizers and subword-nmt drop for one step, sentencepiece for
-            good. With 1 no merge is left.
+            Voita 2020), by the rule of the reference: sentencepiece drops for good, subword-nmt for one pass,
+            tokenizers until the next pair of its queue is not dropped. With 1 no merge is left.
         seed : int, default 0
             Of the random numbers, which are not those of the references. The result depends on it, on the text and on
             its place in a batch, not on other texts or on threads.
@@ -429,101 +428,10 @@ class Tokenizer:
 
     # --- other segmentations (Unigram) -------------------------------------------------------------------------
 
-    def nbest(
-        self, text: str | bytes, n: int, *, errors: Literal["strict", "replace"] = "strict"
-    ) -> list[tuple[NDArray[np.int32], float]]:
-        """The best ways to cut a text into pieces, best first: sentencepiece's ``nbest_encode``, with scores.
-
-        Parameters
-        ----------
-        text : str or bytes
-        n : int
-            1 to 512. For 1 the result is that of :meth:`encode`, with the score 0, as sentencepiece has it.
-        errors : {"strict", "replace"}
-            As in :meth:`encode`.
-
-        Returns
-        -------
-        list of (int32[k], float)
-            Ids and score; fewer than ``n`` when there are no more, or when the search would be too long.
-
-        Raises
-        ------
-        UnsupportedFeatureError
-            The vocabulary is no Unigram model.
-        InvalidTextError, SpecialTokenError, TypeError, ValueError
-
-        Notes
-        -----
-        Of a ``tokenizer.json`` or a checkpoint folder each piece that its pre-tokenizer leaves is cut by itself, and
-        special tokens in the text are their ids, as :meth:`encode` has it. Scores are added up in single precision.
-        Where no entry of the vocabulary reaches over two such pieces (T5, XLNet, ALBERT, XLM-R), this is the list that
-        sentencepiece gives for the ``.model``.
-        """
-        n = whole("n", n, 1, MAX_NBEST)
-        return self._encoder.nbest(self._one_row(text, errors), n)
-
-    def sample(
-        self,
-        text: str | bytes,
-        *,
-        alpha: float = 0.1,
-        nbest_size: int = -1,
-        seed: int = 0,
-        stream: int = 0,
-        n_samples: int = 1,
-        errors: Literal["strict", "replace"] = "strict",
-    ) -> list[tuple[NDArray[np.int32], float]]:
-        """Random ways to cut a text into pieces (subword regularisation), each as likely as its score says.
-
-        For BPE, which has no scores, pass ``dropout=`` to :meth:`encode`.
-
-        Parameters
-        ----------
-        text : str or bytes
-        alpha : float, default 0.1
-            Probabilities are proportional to ``exp(alpha * score)``: 0 makes all alike, a large number the best one
-            certain.
-        nbest_size : int, default -1
-            Choose among that many best ones; negative: among all; 0 or 1: the best one always.
-        seed, stream : int
-            The result depends on these and the arguments only; give the rows of a batch their number as ``stream``.
-        n_samples : int
-        errors : {"strict", "replace"}
-            As in :meth:`encode`.
-
-        Returns
-        -------
-        list of (int32[k], float)
-            ``n_samples`` times ids and score.
-
-        Raises
-        ------
-        UnsupportedFeatureError, InvalidTextError, TypeError, ValueError
-            As :meth:`nbest`.
-        """
-        draw = checked_draw(alpha, nbest_size, n_samples, seed, stream)
-        return self._encoder.sample(self._one_row(text, errors), draw)
-
-    def score(self, text: str | bytes, ids: ArrayLike, *, errors: Literal["strict", "replace"] = "strict") -> float:
-        """Score of one way to cut a text into pieces, as :meth:`nbest` has it: the logarithm of a probability.
-
-        Parameters
-        ----------
-        text : str or bytes
-        ids : array_like of int
-        errors : {"strict", "replace"}
-            As in :meth:`encode`.
-
-        Raises
-        ------
-        UnknownTokenError
-            The ids are not those of pieces that spell the normalised text.
-        UnsupportedFeatureError, InvalidTextError, TypeError
-            As :meth:`nbest`.
-        """
-        given = checked_ids(self._vocabulary, ids, None)
-        return self._encoder.score(self._one_row(text, errors), given)
+    nbest = _method(unigram_calls.nbest, "nbest")
+    sample = _method(unigram_calls.sample, "sample")
+    score = _method(unigram_calls.score, "score")
+    common_prefix_search = _method(unigram_calls.common_prefix_search, "common_prefix_search")
 
     def _one_row(self, text: Any, errors: Any) -> Row:
         """What encoders take for one text."""
@@ -531,35 +439,6 @@ class Tokenizer:
             raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}")
         rows = TextRows.from_strings((text,), errors=errors)
         return rows.data, rows.starts, rows.ends, self._segments(rows, False, None)
-
-    def common_prefix_search(self, text: str | bytes) -> list[tuple[int, str]]:
-        """Every piece of the model that a text begins with, shortest first: ids and tokens.
-
-        Parameters
-        ----------
-        text : str or bytes
-            As the pieces are written: normalised, with U+2581 for a space.
-
-        Raises
-        ------
-        UnsupportedFeatureError
-            The model is no SentencePiece model and no Unigram model, and keeps no trie of whole pieces.
-        TypeError, ValueError
-
-        Examples
-        --------
-        >>> tok.common_prefix_search("▁internationally")  # doctest: +SKIP
-        [(17, '▁'), (25, '▁in'), (4837, '▁inter'), (296, '▁international')]
-        """
-        arrays = self._vocabulary.arrays
-        if self._vocabulary.metadata["algorithm"] not in _WITH_TRIES:
-            raise UnsupportedFeatureError(
-                "pieces are looked up by prefixes in SentencePiece and Unigram models, and this is "
-                f"{self._encoder.kind}"
-            )
-        _, found = common_prefix_search(arrays["trie_units"], text)
-        ids = arrays["piece_ids"][found] if "piece_ids" in arrays else found
-        return [(number, self.id_to_token(number)) for number in ids.tolist()]
 
     # --- decoding ----------------------------------------------------------------------------------------------
 
@@ -646,7 +525,11 @@ class Tokenizer:
         return MappingProxyType(self._special.ids)
 
     def id_to_bytes(self, token_id: int) -> bytes:
-        """Bytes that an id decodes to in the middle of a text.
+        r"""Bytes that an id decodes to in the middle of a text.
+
+        So ``"Ġthe"`` of GPT-2, ``"▁the"`` of SentencePiece and ``"the"`` of BERT are all ``b" the"``; ``"##ing"`` is
+        ``b"ing"``, ``"the</w>"`` is ``b"the "``, and ``"<0xE4>"`` is ``b"\xe4"``. At the ends of a text decoders
+        leave such spaces out.
 
         Raises
         ------

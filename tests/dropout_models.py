@@ -13,7 +13,16 @@ import numba_nlp as nlp
 from numba_nlp.byte_alphabet import BYTE_CHARACTERS
 from vocab_tools.formats.sentencepiece_pb2 import ModelProto
 
-__all__ = ["Model", "byte_bpe", "listed_bpe", "ranked_bytes", "scored_bpe", "subword_codes"]
+__all__ = [
+    "Model",
+    "byte_bpe",
+    "listed_bpe",
+    "prefixed_bpe",
+    "ranked_bytes",
+    "scored_bpe",
+    "subword_codes",
+    "suffixed_bpe",
+]
 
 
 class Model(NamedTuple):
@@ -32,23 +41,35 @@ def _loaded(name: str, content: bytes, **options: Any) -> nlp.Tokenizer:
         return nlp.load_tokenizer(path, **options)
 
 
-def _json(byte_level: bool) -> Model:
-    """``a b``, ``b c``, ``ab c``, in this order."""
+def _json(byte_level: bool, prefix: str = "", suffix: str = "") -> Model:
+    """``a b``, ``b c``, ``ab c``, in this order; with the marks of these, and words between spaces."""
     letters = list(BYTE_CHARACTERS) if byte_level else ["<unk>", "a", "b", "c"]
-    ids = {piece: number for number, piece in enumerate([*letters, "ab", "bc", "abc"])}
-    pairs = [("a", "b"), ("b", "c"), ("ab", "c")]
+    if prefix or suffix:
+        letters = [
+            "<unk>",
+            *(before + one + after for one in "abc" for before in {"", prefix} for after in {"", suffix}),
+        ]
+        letters.sort()
+    first, inner, last = "a", f"{prefix}b", f"{prefix}c{suffix}"
+    pairs = [(first, inner), (inner, last), ("ab", last)]
+    products = ["ab", f"{prefix}bc{suffix}", f"abc{suffix}"]
+    ids = {piece: number for number, piece in enumerate([*letters, *products])}
     stage = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     content = {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
-        "pre_tokenizer": stage if byte_level else None, "post_processor": None,
+        "pre_tokenizer": stage if byte_level else {"type": "WhitespaceSplit"} if prefix or suffix else None,
+        "post_processor": None,
         "decoder": stage if byte_level else {"type": "Fuse"},
         "model": {"type": "BPE", "dropout": None, "unk_token": None if byte_level else "<unk>",
-                  "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": False,
+                  "continuing_subword_prefix": prefix or None, "end_of_word_suffix": suffix or None, "fuse_unk": False,
                   "byte_fallback": False, "ignore_merges": False, "vocab": ids,
                   "merges": [list(pair) for pair in pairs]},
     }  # fmt: skip
     encoded = json.dumps(content).encode()
-    merges = {(ids[left], ids[right]): (rank, ids[left + right]) for rank, (left, right) in enumerate(pairs)}
+    merges = {
+        (ids[left], ids[right]): (rank, ids[product])
+        for rank, ((left, right), product) in enumerate(zip(pairs, products, strict=True))
+    }
     return Model(_loaded("tokenizer.json", encoded), encoded, ids, merges)
 
 
@@ -62,6 +83,18 @@ def byte_bpe() -> Model:
 def listed_bpe() -> Model:
     """BPE over characters with a list of merges, without any stage."""
     return _json(False)
+
+
+@cache
+def suffixed_bpe() -> Model:
+    """BPE behind stages whose last piece of a word ends with ``</w>``."""
+    return _json(False, suffix="</w>")
+
+
+@cache
+def prefixed_bpe() -> Model:
+    """BPE behind stages whose pieces after the first of a word begin with ``##``."""
+    return _json(False, prefix="##")
 
 
 @cache

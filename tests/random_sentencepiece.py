@@ -60,9 +60,9 @@ def model_content(seed: int, kind: str = "unigram", *, usual: bool = False, scal
     if kind == "char":
         texts = {text[-1] for text in texts}
     if kind == "bpe":
-        # what merging may make on the way
-        texts |= {text[:n] for text in texts for n in range(1, len(text)) if r.random() < 0.8}
-        texts |= {character for text in texts for character in text if r.random() < 0.8}
+        # what merging may make on the way; sorted, since a set has another order in every process
+        texts |= {text[:n] for text in sorted(texts) for n in range(1, len(text)) if r.random() < 0.8}
+        texts |= {character for text in sorted(texts) for character in text if r.random() < 0.8}
     if usual:
         texts = {text for text in texts if SPACE not in text[1:]} | {SPACE}
     fallback = seed % 4 == 1

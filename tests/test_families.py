@@ -21,6 +21,7 @@ from numba_nlp.errors import InvalidTextError, MissingRowError, SpecialTokenErro
 from tests.families import FAMILIES, any_family, family, special_text
 from tests.made_tokenizers import HAMLET, TEXTS
 from tests.robustness.exercise import inputs
+from tests.staged_tokenizers import NAMES, staged
 
 LINES = HAMLET.read_text(encoding="utf-8").splitlines()[:1500]
 
@@ -173,6 +174,40 @@ def test_model_inputs(name: str) -> None:
     windows = ours(texts, max_length=9, stride=2, return_overflowing_tokens=True)
     assert max(windows.input_ids.row_lengths) <= 9
     assert set(windows.overflow_to_sample_mapping) == set(range(len(texts)))
+
+
+@any_family
+def test_bytes_of_ids_make_up_texts(name: str) -> None:
+    """In the middle of a text: whatever decoders take off its ends is there."""
+    ours = family(name)
+    for text in ("to be or not to be that is the question", "whether it is nobler in the mind", "no more"):
+        ids = ours.encode(text)
+        assert b"".join(map(ours.id_to_bytes, ids.tolist())).strip() == ours.decode_bytes(ids).strip(), text
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("unigram words")])
+def test_bytes_of_ids_behind_stages(name: str) -> None:
+    ours = staged(name).ours
+    ids = ours.encode("to be in the sea of troubles the end")
+    assert b"".join(map(ours.id_to_bytes, ids.tolist())).strip() == ours.decode_bytes(ids).strip()
+
+
+def test_bytes_of_ids_by_hand() -> None:
+    for name, expected in (
+        ("wordpiece", {"the": b" the", "##tion": b"tion", ".": b"."}),
+        ("marked fused", {"the</w>": b"the ", "th": b"th"}),
+        ("marked prefix", {"the": b" the", "##r": b"r"}),
+        ("unigram bytes", {"\u2581the": b" the", "er": b"er", "<0xE4>": b"\xe4"}),
+        ("bpe bytes fused", {"\u2581the": b" the", "<0x0A>": b"\n"}),
+    ):
+        ours = staged(name).ours
+        assert {token: ours.id_to_bytes(ours.token_to_id(token)) for token in expected} == expected, name
+    bert = family("wordpiece")
+    assert bert.id_to_bytes(bert.token_to_id("the")) == b" the"
+    gpt = family("character_bpe")
+    assert gpt.id_to_bytes(gpt.token_to_id("the</w>")) == b"the "
+    with pytest.raises(UnknownTokenError, match="id -1 "):
+        bert.id_to_bytes(np.int32(-1))  # type: ignore[arg-type]
 
 
 @any_family

@@ -223,6 +223,17 @@ def test_texts_that_do_not_go_together(bert: nlp.Tokenizer) -> None:
             bert(*texts)
     with pytest.raises(TypeError, match="`text` is None"):
         bert(None)
+    pair = ("a", "b")
+    with pytest.raises(TypeError, match="`text` holds pairs, so `text_pair` must be left out"):
+        bert([pair], ["c"])
+    with pytest.raises(TypeError, match="`text` holds pairs, but row 1 is str; pass pairs in all rows"):
+        bert([pair, "c"])
+    with pytest.raises(TypeError, match="row 1 must be str, bytes or missing"):
+        bert(["c", pair])
+    with pytest.raises(TypeError, match="`text` holds pairs, but row 1 has 3 items and not two texts"):
+        bert([pair, ["a", "b", "c"]])
+    with pytest.raises(TypeError, match="row 0 must be str, bytes or missing"):
+        bert([("a", 3)])
     with pytest.raises(InvalidTextError):
         bert(["a"], ["\ud800"])
     with pytest.raises(MissingRowError):

@@ -14,14 +14,25 @@ import numpy as np
 import pytest
 import sentencepiece
 from tokenizers import Tokenizer as ReferenceTokenizer
+from tokenizers.models import BPE
 
 import numba_nlp as nlp
 from numba_nlp.errors import UnsupportedFeatureError
-from tests.dropout_models import Model, byte_bpe, listed_bpe, ranked_bytes, scored_bpe, subword_codes
+from tests.dropout_models import (
+    Model,
+    byte_bpe,
+    listed_bpe,
+    prefixed_bpe,
+    ranked_bytes,
+    scored_bpe,
+    subword_codes,
+    suffixed_bpe,
+)
 from tests.families import FAMILIES, family, sentencepiece_model
-from tests.made_tokenizers import HAMLET, TEXTS
+from tests.made_tokenizers import GPT2_FILES, HAMLET, TEXTS
+from tests.staged_tokenizers import staged
 
-MERGING = ("byte_bpe", "character_bpe", "sentencepiece_bpe", "staged_bpe")
+MERGING = ("byte_bpe", "character_bpe", "sentencepiece_bpe", "staged_bpe", "staged_marked_bpe")
 ROWS = [*TEXTS, *HAMLET.read_text(encoding="utf-8").splitlines()[:100]]
 KINDS = {
     "byte_bpe": byte_bpe,
@@ -29,6 +40,8 @@ KINDS = {
     "ranked_bytes": ranked_bytes,
     "scored_bpe": scored_bpe,
     "subword_codes": subword_codes,
+    "suffixed_bpe": suffixed_bpe,
+    "prefixed_bpe": prefixed_bpe,
 }
 #: Draws, and five standard deviations of the difference of two shares of them.
 N, NEAR = 4000, 0.06
@@ -79,8 +92,17 @@ def test_seeds_threads_and_other_rows(name: str) -> None:
     assert ours.decode_batch(found) == ours.decode_batch(ours.encode_batch(rows))
 
 
-def test_special_tokens_and_templates() -> None:
-    ours = family("staged_bpe")
+@pytest.mark.parametrize("name", ["marked fused", "marked bert whole", "marked prefix", "bpe cut whole"])
+def test_everything_dropped_behind_stages(name: str) -> None:
+    """Marks at either end; words that are pieces are not taken whole then (``ignore_merges``)."""
+    reference = with_dropout(staged(name).reference.to_str(), 1.0)
+    for row, text in zip(staged(name).ours.encode_batch(ROWS, dropout=1.0), ROWS, strict=True):
+        assert row.tolist() == reference.encode(text, add_special_tokens=False).ids, text
+
+
+@pytest.mark.parametrize("name", ["staged_bpe", "staged_marked_bpe"])
+def test_special_tokens_and_templates(name: str) -> None:
+    ours = family(name)
     found = ours.encode("the <mask> end", dropout=1.0, add_special_tokens=True)
     plain = ours.encode("the <mask> end", add_special_tokens=True)
     mask = ours.token_to_id("<mask>")
@@ -88,10 +110,15 @@ def test_special_tokens_and_templates() -> None:
     assert (found == mask).sum() == (plain == mask).sum() == 1
 
 
+def without_marks(token: str) -> str:
+    """What a token spells."""
+    return token.replace("@@", "").removeprefix("##").removesuffix("</w>")
+
+
 def shares(model: Model, probability: float, seed: int) -> dict[str, float]:
     """How often "abc" becomes what, by the tokens without their marks."""
     rows = model.ours.encode_batch(["abc"] * N, dropout=probability, seed=seed)
-    spelled = {number: token.replace("@@", "") for token, number in model.ids.items()}
+    spelled = {number: without_marks(token) for token, number in model.ids.items()}
     counts = Counter(" ".join(spelled[number] for number in row.tolist()) for row in rows)
     return {cut: count / N for cut, count in counts.items()}
 
@@ -127,7 +154,7 @@ def reference_shares(kind: str, dropout: float) -> dict[str, float]:
         cuts = [bpe.segment("abc", dropout=dropout).replace("@@", "").split(" ") for _ in range(N)]
     else:
         reference = with_dropout(model.content.decode(), dropout)
-        cuts = [reference.encode("abc").tokens for _ in range(N)]
+        cuts = [map(without_marks, reference.encode("abc").tokens) for _ in range(N)]
     return {cut: count / N for cut, count in Counter(map(" ".join, cuts)).items()}
 
 
@@ -139,11 +166,24 @@ def test_as_often_as_the_reference(kind: str) -> None:
         assert ours[cut] == pytest.approx(share, abs=NEAR), cut
 
 
+@pytest.mark.parametrize("dropout", [0.1, 0.5])
+@pytest.mark.parametrize("word", ["hello", "Sesquipedalophobia"])
+def test_long_words_as_often_as_tokenizers(word: str, dropout: float) -> None:
+    """Words of many pairs, some of which are gone when their turn comes, with GPT-2's merges."""
+    files = list(map(str, GPT2_FILES))
+    n = 8000
+    reference = ReferenceTokenizer(BPE.from_file(*files, dropout=dropout))
+    theirs = Counter(tuple(each.ids) for each in reference.encode_batch([word] * n))
+    ours = Counter(map(tuple, nlp.load_tokenizer(files).encode_batch([word] * n, dropout=dropout, seed=5).to_list()))
+    for cut, _ in (theirs + ours).most_common(12):
+        share = (theirs[cut] + ours[cut]) / (2 * n)
+        # five standard deviations of the difference
+        assert ours[cut] / n == pytest.approx(theirs[cut] / n, abs=5 * (2 * share * (1 - share) / n) ** 0.5), cut
+
+
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in MERGING])
 def test_families_without_merges(name: str) -> None:
-    with pytest.raises(
-        UnsupportedFeatureError, match=r"dropout (leaves merges of BPE out|is not supported with pieces)"
-    ):
+    with pytest.raises(UnsupportedFeatureError, match="dropout leaves merges of BPE out, and "):
         family(name).encode_batch(["a", "b"], dropout=0.1)
     assert family(name).encode("a", dropout=0.0).tolist() == family(name).encode("a").tolist()
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +68,20 @@ def test_control_pieces_in_text(path: Path) -> None:
     with pytest.raises(SpecialTokenError, match="<s>"):
         tok.encode("a <s> b", special="raise")
     assert vocab_tools.compile(path, special="match").metadata["special_policy"] == "match"
+
+
+def test_random_models_are_the_same_in_every_process() -> None:
+    """Their pieces do not depend on the order of sets, which another process has in another way."""
+    code = (
+        "from hashlib import sha256; from tests.random_sentencepiece import TYPES, model_content; "
+        "print(sha256(b''.join(model_content(seed, kind) for seed in range(6) for kind in TYPES)).hexdigest())"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    found = {
+        subprocess.check_output([sys.executable, "-c", code], env={**environment, "PYTHONHASHSEED": seed}, text=True)
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1
 
 
 def test_tokens_and_their_bytes() -> None:

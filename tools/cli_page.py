@@ -22,8 +22,10 @@ _HEAD = """\
 `pip install 'numba_nlp[cli]'` installs `vocab-tools`; figures need `numba_nlp[plot]` too. This page is written by
 `python -m tools.cli_page` from the commands themselves; `vocab-tools COMMAND --help` says the same.
 
-A file `-` is the standard input. Files appear whole or not at all, and a source is never overwritten. Exit codes: 0
-done, 1 the source, the file or the vocabulary is at fault (one line on stderr), 2 the command line is.
+A text file `-` is the standard input; for `train` and `convert` the output `-` is the standard output, and what they
+report goes to stderr. Files appear whole or not at all, and a source is never overwritten. Exit codes: 0 done, 1 the
+source, the file or the vocabulary is at fault (one line on stderr, and nothing on stdout, with `--json` too), 2 the
+command line is.
 """
 
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import inspect
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError, VocabularyFormatError
+from vocab_tools.command_line import Command, console, parse_values, refuse_overwriting
 from vocab_tools.command_line import errors_in_one_line as _errors_in_one_line
 from vocab_tools.comparing.command import compare_command
 from vocab_tools.converting.command import convert_command
@@ -33,16 +32,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("convert")(convert_command)
-app.command("compare")(compare_command)
-app.command("prune")(prune_command)
-app.command("extend")(extend_command)
-app.command("verify")(verify_command)
+app.command("convert", cls=Command)(convert_command)
+app.command("compare", cls=Command)(compare_command)
+app.command("prune", cls=Command)(prune_command)
+app.command("extend", cls=Command)(extend_command)
+app.command("verify", cls=Command)(verify_command)
 app.add_typer(plot_app)
-app.command("train", context_settings=BOTH_SPELLINGS)(train_command)
+app.command("train", cls=Command, context_settings=BOTH_SPELLINGS)(train_command)
 
 
-@app.command("compile")
+@app.command("compile", cls=Command)
 def compile_command(
     sources: Annotated[
         list[Path],
@@ -110,8 +109,7 @@ def compile_command(
     ] = True,
 ) -> None:
     """Compile a vocabulary source to one file that loads in milliseconds."""
-    if any(output.exists() and source.exists() and output.samefile(source) for source in sources):
-        raise typer.BadParameter(f"{output} is one of the sources and would be overwritten", param_hint="--output")
+    refuse_overwriting(output, sources)
     special_tokens = _parse_special_tokens(special_token) if special_token else None
     settings = _parse_settings(setting or [])
     with _errors_in_one_line():
@@ -153,40 +151,39 @@ def compile_command(
         )
 
 
-@app.command("inspect")
+@app.command("inspect", cls=Command)
 def inspect_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A compiled vocabulary (.safetensors).")],
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="SOURCE...", help="As of compile, or a compiled vocabulary (.safetensors)."),
+    ],
     longest: Annotated[int, typer.Option(min=0, help="How many of the longest pieces to show.")] = 8,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Option for reading the source, as of compile; may be repeated."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write the result as JSON.")] = False,
 ) -> None:
-    """Show what a compiled vocabulary holds."""
+    """Show what a vocabulary holds."""
+    options = parse_values(option or [], "--option")
     with _errors_in_one_line():
-        from rich.console import Console
-
         from numba_nlp.vocabulary import Vocabulary
-        from vocab_tools.inspecting import tables
+        from vocab_tools.compiler.api import compile as compile_source
+        from vocab_tools.inspecting import contents, tables
 
-        _refuse_sources(file)
-        vocabulary = Vocabulary.load(file)
-        # Piped output keeps digests and pieces on one line.
-        console = Console() if sys.stdout.isatty() else Console(width=160)
-        for table in tables(vocabulary, longest):
-            console.print(table)
-
-
-def _refuse_sources(file: Path) -> None:
-    """Refuse a file that is to be compiled first."""
-    from vocab_tools.formats.detect import detect
-
-    if file.suffix == ".safetensors" or not file.is_file():
-        return
-    try:
-        found = detect(file)
-    except (SourceFormatError, UnsupportedFeatureError):
-        return  # no source either; loading says what it is not
-    raise VocabularyFormatError(
-        f"{file}: a source (format {found.format!r}), not a compiled vocabulary; compile it first: "
-        f"vocab-tools compile {file} -o {file.stem}.safetensors"
-    )
+        if len(sources) == 1 and sources[0].suffix == ".safetensors" and not sources[0].is_dir():
+            if options:
+                raise typer.BadParameter("a compiled vocabulary takes none", param_hint="--option")
+            vocabulary = Vocabulary.load(sources[0])
+        else:
+            vocabulary = compile_source(str(sources[0]) if len(sources) == 1 else sources, **options)
+        listed = contents(vocabulary, longest)
+        if as_json:
+            typer.echo(json.dumps(listed, ensure_ascii=False))
+            return
+        output = console()
+        for table in tables(listed):
+            output.print(table)
 
 
 def _parse_settings(given: list[str]) -> dict[str, Any]:

@@ -1,17 +1,18 @@
-"""Tables that show what a compiled vocabulary holds (needs rich, extra ``cli``)."""
+"""What a vocabulary holds, as plain values and as tables of them (needs rich, extra ``cli``)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
 from numba_nlp._encoders.sentencepiece_rows import SentencePieceRowEncoder
 from numba_nlp.vocabulary import Vocabulary
 
-__all__ = ["tables"]
+__all__ = ["contents", "tables"]
 
 _KINDS = {
     0: "normal",
@@ -26,36 +27,60 @@ _FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 _N_EXAMPLES = 8
 
 
-def tables(vocabulary: Vocabulary, longest: int) -> list[Table]:
-    """Build the tables.
+def contents(vocabulary: Vocabulary, longest: int) -> dict[str, Any]:
+    """What a vocabulary holds.
 
     Parameters
     ----------
     vocabulary : Vocabulary
     longest : int
-        How many of the longest pieces to show.
+        How many of the longest pieces to list.
 
     Returns
     -------
-    list of rich.table.Table
+    dict
+        What JSON can hold: ``name``; ``facts``, which depend on the algorithm; ``added_tokens`` by id;
+        ``longest_pieces``, and ``examples`` of pieces.
     """
-    shown = [_summary(vocabulary), _special_tokens(vocabulary)]
     lengths = np.diff(vocabulary["piece_offsets"])
     normal = np.flatnonzero(vocabulary["piece_kinds"] == 0)
     by_length = normal[np.argsort(-lengths[normal], kind="stable")]
-    shown.append(_pieces("longest pieces", vocabulary, by_length[:longest]))
     # Evenly spread over the ids: common pieces come first, rare ones last.
     spread = np.linspace(0, normal.size - 1, min(_N_EXAMPLES, normal.size)).astype(np.int64)
-    shown.append(_pieces("examples", vocabulary, normal[spread]))
+    return {
+        "name": vocabulary.metadata["name"],
+        "facts": _facts(vocabulary),
+        "added_tokens": _added_tokens(vocabulary),
+        "longest_pieces": _pieces(vocabulary, by_length[:longest]),
+        "examples": _pieces(vocabulary, normal[spread]),
+    }
+
+
+def tables(listed: dict[str, Any]) -> list[Table]:
+    """Tables of what :func:`contents` lists; empty ones are left out."""
+    summary = Table(title=listed["name"], show_header=False, title_justify="left")
+    summary.add_column("what", no_wrap=True)
+    summary.add_column("value", overflow="fold")
+    for what, value in listed["facts"].items():
+        summary.add_row(what, Text(value))
+    added = Table("id", "token", "flags", title="added tokens", title_justify="left")
+    for token in listed["added_tokens"]:
+        added.add_row(str(token["id"]), Text(repr(token["token"])), ", ".join(token["flags"]))
+    shown = [summary, added]
+    for key, title in (("longest_pieces", "longest pieces"), ("examples", "examples")):
+        table = Table("id", "bytes", "piece", title=title, title_justify="left")
+        for piece in listed[key]:
+            table.add_row(str(piece["id"]), str(piece["bytes"]), Text(piece["piece"]))
+        shown.append(table)
     return [table for table in shown if table.row_count]
 
 
-def _summary(vocabulary: Vocabulary) -> Table:
+def _facts(vocabulary: Vocabulary) -> dict[str, str]:
     metadata = vocabulary.metadata
     kinds = np.bincount(vocabulary["piece_kinds"], minlength=256)
     counts = ", ".join(f"{kinds[kind]:,} {name}" for kind, name in _KINDS.items() if kinds[kind])
     template = [str(part) if part >= 0 else "text" for part in vocabulary["template_single"].tolist()]
-    rows = {
+    return {
         "algorithm": metadata["algorithm"],
         "reference": f"{metadata['reference']} (Unicode {metadata['unicode_version']})",
         "ids": f"{vocabulary.size:,}: {counts}",
@@ -67,12 +92,6 @@ def _summary(vocabulary: Vocabulary) -> Table:
         "source digest": metadata["source_digest"],
         "digest": vocabulary.digest,
     }
-    table = Table(title=metadata["name"], show_header=False, title_justify="left")
-    table.add_column("what", no_wrap=True)
-    table.add_column("value", overflow="fold")
-    for what, value in rows.items():
-        table.add_row(what, Text(value))
-    return table
 
 
 def _byte_bpe_facts(vocabulary: Vocabulary) -> dict[str, str]:
@@ -152,26 +171,29 @@ _FACTS = {
 }
 
 
-def _special_tokens(vocabulary: Vocabulary) -> Table:
-    table = Table("id", "token", "flags", title="added tokens", title_justify="left")
+def _added_tokens(vocabulary: Vocabulary) -> list[dict[str, Any]]:
     content = vocabulary["special_bytes"].tobytes()
     bounds = vocabulary["special_offsets"].tolist()
     ids, flags = vocabulary["special_ids"].tolist(), vocabulary["special_flags"].tolist()
-    for place in np.argsort(vocabulary["special_ids"], kind="stable").tolist():
-        text = content[bounds[place] : bounds[place + 1]].decode()
-        names = [name for bit, name in enumerate(_FLAGS) if flags[place] >> bit & 1]
-        table.add_row(str(ids[place]), Text(repr(text)), ", ".join(names))
-    return table
+    return [
+        {
+            "id": ids[place],
+            "token": content[bounds[place] : bounds[place + 1]].decode(),
+            "flags": [name for bit, name in enumerate(_FLAGS) if flags[place] >> bit & 1],
+        }
+        for place in np.argsort(vocabulary["special_ids"], kind="stable").tolist()
+    ]
 
 
-def _pieces(title: str, vocabulary: Vocabulary, ids: Any) -> Table:
-    table = Table("id", "bytes", "piece", title=title, title_justify="left")
+def _pieces(vocabulary: Vocabulary, ids: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Ids, lengths and pieces, these as Python writes them: not all are text."""
     content, bounds = vocabulary["piece_bytes"], vocabulary["piece_offsets"]
+    listed = []
     for number in ids.tolist():
         piece = content[bounds[number] : bounds[number + 1]].tobytes()
         try:
             text = repr(piece.decode())
         except UnicodeDecodeError:
             text = repr(piece)
-        table.add_row(str(number), str(len(piece)), Text(text))
-    return table
+        listed.append({"id": number, "bytes": len(piece), "piece": text})
+    return listed

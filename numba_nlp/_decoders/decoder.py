@@ -75,7 +75,7 @@ class Decoder(ABC):
         return cleaned_rows(*rows) if self._cleans_up else rows
 
     def bytes_of(self, token_id: int) -> bytes:
-        """Bytes that an id stands for in the middle of a text.
+        """Bytes that an id stands for in the middle of a text: here those that it is decoded to by itself.
 
         Raises
         ------

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from numba_nlp._arguments import choice
 from numba_nlp.errors import UnknownTokenError
+from numba_nlp.kernels.segment.decode import KIND_ABSENT
 from numba_nlp.ragged import Ragged
 from numba_nlp.vocabulary import Vocabulary
 
-__all__ = ["check_errors", "checked_ids", "gathered_rows", "read_only", "refuse"]
+__all__ = ["check_errors", "checked_ids", "gathered_rows", "known_id", "read_only", "refuse"]
 
 
 def check_errors(errors: str) -> None:
@@ -70,6 +71,20 @@ def checked_ids(vocabulary: Vocabulary, ids: ArrayLike, row: int | None) -> NDAr
             refuse(vocabulary, given, at, row, at)
         given = given.astype(np.int32)
     return read_only(np.ascontiguousarray(given))
+
+
+def known_id(vocabulary: Vocabulary, token_id: int) -> int:
+    """An id that the vocabulary has.
+
+    Raises
+    ------
+    UnknownTokenError, TypeError
+    """
+    given = checked_ids(vocabulary, [token_id], None)
+    number = int(given[0])
+    if not 0 <= number < vocabulary.size or vocabulary["piece_kinds"][number] == KIND_ABSENT:
+        refuse(vocabulary, given, 0, None, 0)
+    return number
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._decoders.decoder import Decoder
-from numba_nlp._decoders.ids import checked_ids, read_only, refuse
+from numba_nlp._decoders.ids import known_id, read_only, refuse
 from numba_nlp.errors import STATUS_OUTPUT_FULL
-from numba_nlp.kernels.segment.decode import KIND_ABSENT, decoded_length
-from numba_nlp.kernels.segment.decode_tokens import DECODE_STEP, decode_step, gather_tokens
+from numba_nlp.kernels.segment.decode import decoded_length
+from numba_nlp.kernels.segment.decode_tokens import DECODE_BYTES, DECODE_STEP, decode_step, gather_tokens
 from numba_nlp.kernels.tables.hashing import find_piece
 
 __all__ = ["StagedDecoder"]
+
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 class StagedDecoder(Decoder):
@@ -53,11 +58,38 @@ class StagedDecoder(Decoder):
             row_tokens, out_rows = out_rows, row_tokens
         return text, token_offsets[row_tokens]
 
+    def bytes_of(self, token_id: int) -> bytes:
+        number = known_id(self.vocabulary, token_id)
+        byte = _BYTE.fullmatch(self.spelling(number)) if self._joins_bytes else None
+        if byte is not None:
+            return bytes([int(byte[1], 16)])
+        if self._letter is None:
+            return self.decode_bytes([number], False)
+        letter, before, behind = self._letter
+        whole = self.decode_bytes([letter, number, letter], False)
+        # the clean-up of decoded text may take the space before the last one
+        end = next((end for end in (behind, behind.strip()) if whole.endswith(end)), None)
+        if end is None or not whole.startswith(before):
+            return self.decode_bytes([number], False)
+        return whole[len(before) : len(whole) - len(end)]
+
+    @cached_property
+    def _joins_bytes(self) -> bool:
+        """Whether tokens like ``<0x0A>`` stand for bytes."""
+        return DECODE_BYTES in self.vocabulary["decoder_program"][::DECODE_STEP]
+
+    @cached_property
+    def _letter(self) -> tuple[int, bytes, bytes] | None:
+        """Id of a letter, which no decoder changes, and what it is first in a text and behind others."""
+        for letter in "eaiotn":
+            number = self.id_of(letter)
+            if number >= 0:
+                before, twice = (self.decode_bytes([number] * n, False) for n in (1, 2))
+                return number, before, twice[len(before) :]
+        return None
+
     def spelling(self, token_id: int) -> str:
-        given = checked_ids(self.vocabulary, [token_id], None)
-        number = int(given[0])
-        if number >= self.vocabulary.size or self.vocabulary["piece_kinds"][number] == KIND_ABSENT:
-            refuse(self.vocabulary, given, 0, None, 0)
+        number = known_id(self.vocabulary, token_id)
         start, stop = self.vocabulary["piece_offsets"][number : number + 2].tolist()
         return self.vocabulary["piece_bytes"][start:stop].tobytes().decode("utf-8", "replace")
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._decoders.decoder import Decoder
-from numba_nlp._decoders.ids import checked_ids, read_only, refuse
-from numba_nlp.kernels.segment.decode import KIND_ABSENT, decode_rows, decoded_length
+from numba_nlp._decoders.ids import known_id, read_only, refuse
+from numba_nlp.kernels.segment.decode import decode_rows, decoded_length
 from numba_nlp.kernels.segment.decode_wordpiece import choose_forms
 from numba_nlp.kernels.segment.wordpiece_memory import FURTHER_BYTE
 from numba_nlp.kernels.tables.double_array import find
@@ -47,11 +47,14 @@ class WordPieceDecoder(Decoder):
         decode_rows(self.vocabulary["decoded_bytes"], *pieces, forms, offsets, int(skip_special), out, ends, where)
         return out, ends
 
+    def bytes_of(self, token_id: int) -> bytes:
+        number = known_id(self.vocabulary, token_id)
+        start, stop = self.vocabulary["decoded_offsets"][number : number + 2].tolist()
+        content: bytes = self.vocabulary["decoded_bytes"][start:stop].tobytes()
+        return content
+
     def spelling(self, token_id: int) -> str:
-        given = checked_ids(self.vocabulary, [token_id], None)
-        number = int(given[0])
-        if number >= self.vocabulary.size or self.vocabulary["piece_kinds"][number] == KIND_ABSENT:
-            refuse(self.vocabulary, given, 0, None, 0)
+        number = known_id(self.vocabulary, token_id)
         start, stop = self.vocabulary["piece_offsets"][number : number + 2].tolist()
         return self.vocabulary["piece_bytes"][start:stop].tobytes().decode("utf-8", "replace")
 

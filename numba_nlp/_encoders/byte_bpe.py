@@ -50,6 +50,11 @@ class _Source(NamedTuple):
     segments: Segments | None  # in the original text, cut at what the normalized text held
     normalized: NormalizedText | None
 
+    def parts(self) -> Segments:
+        """What rows are made of; one text each where they are not cut."""
+        cut = None if self.first_of_row is None else Segments(self.starts, self.ends, self.fixed, self.first_of_row)
+        return whole_segments(self.starts, self.ends, cut)
+
 
 class ByteBpeEncoder(CachedEncoder):
     """Encodes with a vocabulary of algorithm ``byte_bpe``.
@@ -61,6 +66,7 @@ class ByteBpeEncoder(CachedEncoder):
     """
 
     kind = "byte-level BPE"
+    drops = True
     #: The lists of the merge kernels hold three 32-bit entries a byte.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
     knows_words = True
@@ -178,17 +184,16 @@ class ByteBpeEncoder(CachedEncoder):
         offsets: NDArray[np.int64],
     ) -> NDArray[np.int32]:
         source = self._source(data, starts, ends, segments, False, 1)
-        first_of_row = NO_PLACES if source.first_of_row is None else frozen(source.first_of_row)
-        words = np.empty(ids.size, np.int32)
+        classes = self.tables.class_index, self.tables.class_blocks
+        words, where = np.empty(ids.size, np.int32), np.zeros(2, np.int64)
         status = NUMBER_WORDS[self._pattern](
-            self.tables.class_index, self.tables.class_blocks, self._piece_offsets, source.data, source.starts,
-            source.ends, source.fixed, first_of_row, ids, offsets, words,
-        )  # fmt: skip
+            classes, source.data, *source.parts()[:4], ids, offsets, self._piece_offsets, words, where
+        )
         if status < 0:
-            refuse_alignment("word ids")
+            refuse_alignment(f"word ids of row {where[0]}")
         return words
 
-    def _drop_rows(
+    def drop_rows(
         self,
         data: NDArray[np.uint8],
         starts: NDArray[np.int64],
@@ -198,11 +203,7 @@ class ByteBpeEncoder(CachedEncoder):
         state: NDArray[np.uint64],
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         source = self._source(data, starts, ends, segments, False, 1)
-        parts = whole_segments(source.starts, source.ends, None)
-        if source.first_of_row is not None:
-            parts = whole_segments(
-                starts, ends, Segments(source.starts, source.ends, source.fixed, source.first_of_row)
-            )
+        parts = source.parts()
         tables, ranks = self._with_every_merge
         n_rows = parts.first_of_row.size - 1
         sizes = np.where(parts.fixed >= 0, 0, parts.ends - parts.starts)
@@ -213,8 +214,8 @@ class ByteBpeEncoder(CachedEncoder):
             heap, dropped = np.empty(3 * capacity, np.uint64), np.empty(3 * capacity, np.uint64)
             return int(
                 DROP_BYTES[self._pattern](
-                    tables, ranks, source.data, *parts[:4], first, probability, state, new_scratch(0, False, capacity),
-                    heap, dropped, ids, offsets,
+                    tables, source.data, *parts[:4], first, probability, state,
+                    (ranks, new_scratch(0, False, capacity), heap, dropped), ids, offsets,
                 )
             )  # fmt: skip
 

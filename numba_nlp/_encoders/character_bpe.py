@@ -27,10 +27,10 @@ from numba_nlp.kernels.segment.character_bpe_memory import (
     new_scratch,
 )
 from numba_nlp.kernels.segment.character_numbers import number_words_character
-from numba_nlp.kernels.segment.character_rows import drop_rows
 from numba_nlp.kernels.segment.character_spans import fill_character_spans
+from numba_nlp.kernels.segment.dropout_rows import drop_characters
 from numba_nlp.kernels.segment.spanned_families import SPANNED_CHARACTERS
-from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
+from numba_nlp.kernels.segment.spanned_rows_memory import MOST_IDS
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR, ascii_end
 from numba_nlp.vocabulary import Vocabulary
 
@@ -53,6 +53,7 @@ class CharacterBpeEncoder(CachedEncoder):
     """
 
     kind = "character BPE"
+    drops = True
     #: The heap of a word holds three keys for each of its bytes, which number their places in 31 bits.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 4
     knows_words = True
@@ -185,7 +186,7 @@ class CharacterBpeEncoder(CachedEncoder):
             None if unit is None else spans_of_rows,
         )
 
-    def _drop_rows(
+    def drop_rows(
         self,
         data: NDArray[np.uint8],
         starts: NDArray[np.int64],
@@ -206,7 +207,7 @@ class CharacterBpeEncoder(CachedEncoder):
 
         def drop(first: int, capacity: int) -> int:
             return int(
-                drop_rows(
+                drop_characters(
                     self.tables, source, source_starts, source_ends, parts.fixed, parts.first_of_row, first,
                     probability, state, new_scratch(capacity), ids, offsets,
                 )
@@ -237,7 +238,7 @@ class CharacterBpeEncoder(CachedEncoder):
         while True:
             status = number_words_character(
                 self.tables, source, source_starts, source_ends, parts.fixed, parts.first_of_row, ids, offsets,
-                new_scratch(capacity), found, words, where,
+                (new_scratch(capacity), found), words, where,
             )  # fmt: skip
             if status != STATUS_OUTPUT_FULL:
                 break

@@ -29,7 +29,7 @@ from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
     new_scratch,
 )
 from numba_nlp.kernels.segment.spanned_families import SPANNED_UNIGRAM
-from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
+from numba_nlp.kernels.segment.spanned_rows_memory import MOST_IDS
 from numba_nlp.kernels.segment.unigram_lattice import Lattice
 from numba_nlp.kernels.segment.unigram_memory import (
     RESET,

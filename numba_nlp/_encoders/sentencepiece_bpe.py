@@ -33,7 +33,7 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import (
 from numba_nlp.kernels.segment.sentencepiece_bpe_spans import fill_aligned_spans_bpe
 from numba_nlp.kernels.segment.sentencepiece_numbers import number_words_sentencepiece_bpe
 from numba_nlp.kernels.segment.spanned_families import SPANNED_BPE
-from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
+from numba_nlp.kernels.segment.spanned_rows_memory import MOST_IDS
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["SentencePieceBpeEncoder"]
@@ -52,6 +52,7 @@ class SentencePieceBpeEncoder(SentencePieceRowEncoder):
     """
 
     kind = "a BPE model of SentencePiece"
+    drops = True
     #: Positions of normalised text have 32 bits.
     capacity_limit: ClassVar[int] = (1 << 31) // 4
 
@@ -108,7 +109,7 @@ class SentencePieceBpeEncoder(SentencePieceRowEncoder):
     def new_scratch(self, capacity: int) -> SentencePieceBpeRowScratch:
         return new_row_scratch(capacity)
 
-    def _drop_rows(
+    def drop_rows(
         self,
         data: NDArray[np.uint8],
         starts: NDArray[np.int64],
@@ -133,7 +134,7 @@ class SentencePieceBpeEncoder(SentencePieceRowEncoder):
             scratch = self.new_scratch(capacity)
             return int(
                 drop_normalized(
-                    tables, data, *parts[:4], first, probability, state, scratch, np.empty_like(scratch.heap), ids,
+                    tables, data, *parts[:4], first, probability, state, (scratch, np.empty_like(scratch.heap)), ids,
                     offsets,
                 )
             )  # fmt: skip

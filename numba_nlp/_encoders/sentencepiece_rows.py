@@ -156,15 +156,15 @@ class SentencePieceRowEncoder(CachedEncoder):
         parts = whole_segments(starts, ends, segments)
         longest = int((parts.ends - parts.starts).max(initial=0))
         words = np.empty(ids.size, np.int32)
-        where = np.zeros(1, np.int64)
+        where = np.zeros(2, np.int64)
         # mostly text grows little; the second size is enough for any
         for capacity in (longest, longest * (int(self.tables.settings[1]) + 3) // 3 + 16):
             scratch = self.new_scratch(capacity)
             room = scratch.text.size
             alignment = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
             status = self.number_words(
-                self.tables, self._vocabulary["piece_kinds"], data, *parts[:4], ids, offsets, int(self.splits_words),
-                scratch, alignment, words, where,
+                self.tables, data, *parts[:4], ids, offsets,
+                (self._vocabulary["piece_kinds"], int(self.splits_words), scratch, alignment), words, where,
             )  # fmt: skip
             if status != STATUS_OUTPUT_FULL:
                 break
@@ -185,7 +185,7 @@ class SentencePieceRowEncoder(CachedEncoder):
         spans: tuple[NDArray[np.int64], ...],
     ) -> None:
         longest = int((ends - starts).max(initial=0))
-        where = np.zeros(1, np.int64)
+        where = np.zeros(2, np.int64)
         # mostly text grows little; the second size is enough for any
         for capacity in (longest, longest * (int(self.tables.settings[1]) + 3) // 3 + 16):
             scratch = self.new_scratch(capacity)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from numba_nlp._encoders.chunks import Worker, encode_in_chunks
 from numba_nlp._encoders.rows import Encoded, Segments
 from numba_nlp._encoders.sources import ArraySource
-from numba_nlp.kernels.segment.spanned_rows import new_span_memory, place_segments
+from numba_nlp.kernels.segment.spanned_rows import place_segments
+from numba_nlp.kernels.segment.spanned_rows_memory import new_span_memory
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, new_word_cache
 
-__all__ = ["FillSpans", "SpannedRows"]
+__all__ = ["FillSpans", "SpanContext", "SpannedRows"]
 
 #: Most bytes of text in a chunk, if its rows are not longer. With spans an id takes five times the memory.
 SPANNED_BYTES = 1 << 18
@@ -23,12 +24,22 @@ SPANNED_BYTES = 1 << 18
 FillSpans = Callable[..., None]
 
 
-class _SpanContext:
-    """What one thread works with; belongs to one call at a time, and to one unit of spans."""
+class SpanContext:
+    """What one thread works with; belongs to one call at a time, and to one unit of spans.
 
-    __slots__ = ("_ends", "_starts", "buffer_", "cache", "memory", "scratch")
+    Parameters
+    ----------
+    scratch : tuple of arrays
+    capacity : int
+        What it was made for.
+    kept : object
+        What addresses in the scratch belong to.
+    """
 
-    def __init__(self, scratch: Any, capacity: int) -> None:
+    __slots__ = ("_ends", "_kept", "_starts", "buffer_", "cache", "memory", "scratch")
+
+    def __init__(self, scratch: Any, capacity: int, kept: Any = None) -> None:
+        self._kept = kept
         self.buffer_ = np.empty(SPANNED_BYTES + SPARE_IDS, np.int32)
         self._starts = np.empty(SPANNED_BYTES + SPARE_IDS, np.int64)
         self._ends = np.empty(SPANNED_BYTES + SPARE_IDS, np.int64)
@@ -80,7 +91,7 @@ class SpannedRows:
         self._kept_capacity = kept_capacity
         self._capacity_limit = capacity_limit
         self._ids_per_byte = ids_per_byte
-        self._contexts: tuple[list[_SpanContext], list[_SpanContext]] = ([], [])
+        self._contexts: tuple[list[SpanContext], list[SpanContext]] = ([], [])
         self._ids_of_a_byte = 0.0
 
     def encode(
@@ -124,7 +135,7 @@ class SpannedRows:
         def encode(
             first: int,
             last: int,
-            context: _SpanContext,
+            context: SpanContext,
             ids: NDArray[np.int32],
             offsets: NDArray[np.int64],
             span_starts: NDArray[np.int64],
@@ -158,7 +169,7 @@ class SpannedRows:
             try:
                 context = kept.pop()  # atomic, and so is append
             except IndexError:
-                context = _SpanContext(self._new_scratch(self._kept_capacity), self._kept_capacity)
+                context = self._new_context()
             return Worker(context, context.buffer, lambda: kept.append(context), context.span_buffers)
 
         encoded = encode_in_chunks(source, num_threads, new_worker, None, expected, True, SPANNED_BYTES)
@@ -166,9 +177,19 @@ class SpannedRows:
             self._ids_of_a_byte = encoded.values.size / source.n_bytes
         return encoded
 
+    def _new_context(self) -> SpanContext:
+        return SpanContext(self._new_scratch(self._kept_capacity), self._kept_capacity)
+
+    def _refuse(self, n: int) -> NoReturn:
+        """Say that a chunk, which would need a capacity of ``n``, cannot be solved."""
+        raise ValueError(
+            f"a pre-token of {n} bytes is longer than the {self._capacity_limit} bytes that can be solved; split the "
+            "text into shorter rows"
+        )
+
     def _encode_part(
         self,
-        context: _SpanContext,
+        context: SpanContext,
         data: NDArray[np.uint8],
         segments: tuple[NDArray[Any], ...],
         unit: int,
@@ -190,10 +211,7 @@ class SpannedRows:
             if end >= 0:
                 break
             if -end > self._capacity_limit:
-                raise ValueError(
-                    f"a pre-token of {-end} bytes is longer than the {self._capacity_limit} bytes that can be solved; "
-                    "split the text into shorter rows"
-                )
+                self._refuse(-end)
             row, out = int(context.scratch.progress[0]), int(context.scratch.progress[1])
             capacity = min(max(-end, 2 * capacity), self._capacity_limit)
             context.use_scratch(self._new_scratch(capacity), capacity)

@@ -1,7 +1,9 @@
 """General stages before a model: normalize, look for added tokens, cut, segment; a block of rows at a time.
 
 Blocks are prepared by the thread that encodes them, while their text is in the processor's cache. The pieces of a block
-go through the word cache (:mod:`numba_nlp.kernels.segment.staged_models`) under their normalized bytes.
+go through the word cache (:mod:`numba_nlp.kernels.segment.staged_models`) under their normalized bytes. Where raw text
+may be cut into words, its words go through a cache before all that, with spans as well
+(:mod:`numba_nlp._encoders.staged_words`).
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from numba_nlp._stages.normalizer import Normalizer, checked_sizes, read_only
 from numba_nlp.errors import STATUS_NOT_TILING, UnsupportedFeatureError
 from numba_nlp.kernels.segment.dropout_rows import drop_pieces
 from numba_nlp.kernels.segment.normalize_text import Aligned
+from numba_nlp.kernels.segment.sentencepiece_bpe import SHORT
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR
 from numba_nlp.kernels.segment.staged_memory import (
     StagedBpeTables,
@@ -117,6 +120,8 @@ class StagedEncoder(CachedEncoder):
     """
 
     knows_words = True
+    #: Pieces of up to so many bytes are solved at once where raw text is cut into words.
+    short_pieces: int = 1 << 30
 
     def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8], tables: Any, pattern: str) -> None:
         metadata = vocabulary.metadata
@@ -169,7 +174,7 @@ class StagedEncoder(CachedEncoder):
         unit: str | None,
         num_threads: int,
     ) -> Encoded:
-        if self._words is not None and unit is None:
+        if self._words is not None:
             with suppress(LeaveToGeneralWayError):
                 return self._words.encode(data, starts, ends, segments, unit, num_threads)
         sizes = ends - starts
@@ -201,6 +206,41 @@ class StagedEncoder(CachedEncoder):
         )
         self._remember(encoded, source.n_bytes)
         return encoded
+
+    def drop_rows(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        segments: Segments | None,
+        probability: float,
+        state: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        if self._cutter.needs_alignment:
+            checked_sizes(starts, ends)
+        kernel, tables = self._dropping()
+        block = self._block(data, starts, ends, segments, 0, starts.size, False)
+        ids = np.empty(int((block.ends - block.starts).sum()) + block.starts.size, np.int32)
+        offsets = np.zeros(starts.size + 1, np.int64)
+
+        def drop(first: int, capacity: int) -> int:
+            return int(
+                kernel(
+                    tables, block.source.text, block.starts, block.ends, block.fixed, block.first_of_row, first,
+                    probability, state, self._drop_memory(capacity), ids, offsets,
+                )
+            )  # fmt: skip
+
+        drop_until_done(drop, starts.size, self.kept_capacity, self.capacity_limit)
+        return ids[: offsets[-1]].copy(), offsets
+
+    def _dropping(self) -> tuple[Any, Any]:
+        """Kernel and tables of :mod:`numba_nlp.kernels.segment.dropout_rows`, of a model that merges."""
+        raise AssertionError("encode_with_dropout refuses first")
+
+    def _drop_memory(self, capacity: int) -> Any:
+        """Working memory of that kernel."""
+        return self.new_scratch(capacity)
 
     def word_numbers(
         self,
@@ -405,6 +445,9 @@ class StagedBpeEncoder(StagedEncoder):
     """
 
     kind = "BPE over characters"
+    drops = True
+    #: Longer ones mostly have parts that were met in other words.
+    short_pieces = SHORT
     #: The heap of a chunk holds three entries a character.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
 
@@ -434,34 +477,13 @@ class StagedBpeEncoder(StagedEncoder):
     def _span_kernel(self) -> Any:
         return fill_staged_bpe_spans
 
-    def _drop_rows(
-        self,
-        data: NDArray[np.uint8],
-        starts: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        segments: Segments | None,
-        probability: float,
-        state: NDArray[np.uint64],
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        if self._cutter.needs_alignment:
-            checked_sizes(starts, ends)
-        block = self._block(data, starts, ends, segments, 0, starts.size, False)
+    def _dropping(self) -> tuple[Any, Any]:
         # a merge anywhere in a piece gives all of its dropped pairs another chance, so pieces are not cut further
-        tables = self.tables._replace(bridge=_ALL_PAIRS)
-        ids = np.empty(int((block.ends - block.starts).sum()) + block.starts.size, np.int32)
-        offsets = np.zeros(starts.size + 1, np.int64)
+        return drop_pieces, self.tables._replace(bridge=_ALL_PAIRS)
 
-        def drop(first: int, capacity: int) -> int:
-            scratch = self.new_scratch(capacity)
-            return int(
-                drop_pieces(
-                    tables, block.source.text, block.starts, block.ends, block.fixed, block.first_of_row, first,
-                    probability, state, scratch, np.empty_like(scratch.heap), ids, offsets,
-                )
-            )  # fmt: skip
-
-        drop_until_done(drop, starts.size, self.kept_capacity, self.capacity_limit)
-        return ids[: offsets[-1]].copy(), offsets
+    def _drop_memory(self, capacity: int) -> Any:
+        scratch = self.new_scratch(capacity)
+        return scratch, np.empty_like(scratch.heap)
 
     def _piece_widths(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
         widths = np.diff(vocabulary["piece_offsets"]).astype(np.int32)

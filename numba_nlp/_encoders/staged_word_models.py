@@ -12,6 +12,7 @@ from numba_nlp._encoders.rows import NO_IDS, frozen
 from numba_nlp._encoders.staged import StagedEncoder
 from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import staged_marked_bpe, staged_wordpiece
+from numba_nlp.kernels.segment.dropout_rows import drop_marked
 from numba_nlp.kernels.segment.staged_spans import fill_staged_marked_spans, fill_staged_wordpiece_spans
 from numba_nlp.kernels.segment.staged_word_memory import (
     StagedMarkedTables,
@@ -75,7 +76,7 @@ class StagedMarkedBpeEncoder(StagedEncoder):
     """
 
     kind = "pieces with marks of BPE behind general stages"
-    has_merges = True
+    drops = True
     #: The heap of a word holds three entries a character.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 2
 
@@ -94,6 +95,9 @@ class StagedMarkedBpeEncoder(StagedEncoder):
 
     def new_scratch(self, capacity: int) -> Any:
         return new_marked_scratch(capacity)
+
+    def _dropping(self) -> tuple[Any, Any]:
+        return drop_marked, self.tables
 
     def _span_kernel(self) -> Any:
         return fill_staged_marked_spans

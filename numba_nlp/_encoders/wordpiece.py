@@ -14,7 +14,7 @@ from numba_nlp._encoders.tables import for_any_bytes
 from numba_nlp._fastcall.families import wordpiece
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment.spanned_families import encode_spanned_wordpiece
-from numba_nlp.kernels.segment.spanned_rows import MOST_IDS
+from numba_nlp.kernels.segment.spanned_rows_memory import MOST_IDS
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR
 from numba_nlp.kernels.segment.word_spans import fill_word_spans
 from numba_nlp.kernels.segment.wordpiece import encode_rows_wordpiece
@@ -129,7 +129,7 @@ class WordPieceEncoder(CachedEncoder):
         while True:
             scratch = new_scratch(capacity)
             status = number_words_wordpiece(
-                self.tables, data, *parts[:4], ids, offsets, scratch, np.empty(scratch.text.size, np.int32), words,
+                self.tables, data, *parts[:4], ids, offsets, (scratch, np.empty(scratch.text.size, np.int32)), words,
                 where,
             )  # fmt: skip
             if status != STATUS_OUTPUT_FULL:

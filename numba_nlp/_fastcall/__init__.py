@@ -21,7 +21,7 @@ from __future__ import annotations
 from numba_nlp._fastcall.control import SINGLE_LIMIT, ControlBlock, Family
 from numba_nlp._fastcall.interpreter import is_available
 from numba_nlp._fastcall.single import encode_one
-from numba_nlp._fastcall.strings import Watched, bytes_at, gather_strings, locate_strings
+from numba_nlp._fastcall.strings import Watched, bytes_at, gather_strings, locate_strings, watch_tokens
 
 __all__ = [
     "AVAILABLE",
@@ -33,6 +33,7 @@ __all__ = [
     "encode_one",
     "gather_strings",
     "locate_strings",
+    "watch_tokens",
 ]
 
 AVAILABLE = is_available()

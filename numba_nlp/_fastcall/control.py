@@ -69,9 +69,19 @@ class Family:
         What cuts text, by the name of the pattern (:func:`numba_nlp.kernels.segment.cached_rows.rows_function`).
     hooks : mapping of str to mapping, optional
         Keyword arguments of that function, by the name of the pattern.
+    segment : callable, optional
+        ``(tables, text, start, stop, scratch, ids, token_ends, out) -> place after the last id``: segments a piece of
+        text outside of the word cache.
+    solve : callable, optional
+        ``(tables, text, start, n, scratch, ids, first) -> number of ids``: the same for a short piece, without ends.
 
     Attributes
     ----------
+    segment : NativeFunction or None
+        ``(block, text, size, start, stop, ids, room, token_ends, ends_room, out) -> place after the last id``, arrays
+        as addresses.
+    solve : NativeFunction or None
+        ``(block, text, size, ids, room) -> number of ids`` of a whole text; negative when the scratch is too small.
     rows : dict of str to NativeFunction
         C functions ``(block, data, size, starts, ends, fixed, n_fixed, first_row, last_row, ids, room, offsets, out) ->
         place after the last id, or a negative status``, arrays as addresses; see
@@ -86,6 +96,8 @@ class Family:
         unseen: Any,
         fills: Mapping[str, Any],
         hooks: Mapping[str, Mapping[str, Any]] | None = None,
+        segment: Any = None,
+        solve: Any = None,
     ) -> None:
         self.name = name
         self.cache_at = TABLES + n_words(tables)
@@ -109,6 +121,36 @@ class Family:
                 __name__,
             )
         )
+        self.segment: NativeFunction | None = None
+        if segment is not None:
+            self.segment = native("int64(" + ", ".join(["int64"] * 10) + ")")(
+                defined(
+                    f"""def segment_{name}(block, text, size, start, stop, ids, room, token_ends, ends_room, out):
+    return np.int64(segment(
+        read_tables(block), array_at(text, size, np.uint8), start, stop, read_scratch(block),
+        array_at(ids, room, np.int32), array_at(token_ends, ends_room, np.int64), out,
+    ))
+""",
+                    f"segment_{name}",
+                    {**readers, "segment": segment, "array_at": array_at, "np": np},
+                    __name__,
+                )
+            )
+        self.solve: NativeFunction | None = None
+        if solve is not None:
+            self.solve = native("int64(" + ", ".join(["int64"] * 5) + ")")(
+                defined(
+                    f"""def solve_{name}(block, text, size, ids, room):
+    return np.int64(solve(
+        read_tables(block), array_at(text, size, np.uint8), 0, size, read_scratch(block),
+        array_at(ids, room, np.int32), 0,
+    ))
+""",
+                    f"solve_{name}",
+                    {**readers, "solve": solve, "array_at": array_at, "np": np},
+                    __name__,
+                )
+            )
         given = hooks or {}
         self.rows = {
             pattern: self._make_rows(pattern, fill, readers, given.get(pattern, {})) for pattern, fill in fills.items()

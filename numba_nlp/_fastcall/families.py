@@ -35,8 +35,9 @@ def byte_bpe() -> Family:
 def sentencepiece() -> Family:
     """SentencePiece's Unigram, word and character models."""
     from numba_nlp.kernels.segment.fill_spaced import begin_row
-    from numba_nlp.kernels.segment.sentencepiece_unigram import FILLS, encode_unseen, settle_function
+    from numba_nlp.kernels.segment.sentencepiece_unigram import FILLS, encode_unseen
     from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SentencePieceScratch, SentencePieceTables
+    from numba_nlp.kernels.segment.unigram_settling import settle_function
 
     hooks = {"spaced": {"begin_row": begin_row, "settle_function": settle_function}}
     return Family("sentencepiece", SentencePieceTables, SentencePieceScratch, encode_unseen, FILLS, hooks)
@@ -79,40 +80,68 @@ def wordpiece() -> Family:
 def staged_unigram() -> Family:
     """Unigram behind general stages."""
     from numba_nlp.kernels.segment.staged_memory import StagedUnigramScratch, StagedUnigramTables
-    from numba_nlp.kernels.segment.staged_models import UNIGRAM_FILLS, encode_unseen_staged_unigram
+    from numba_nlp.kernels.segment.staged_models import (
+        UNIGRAM_FILLS,
+        encode_unseen_staged_unigram,
+        segment_unigram,
+        solve_unigram,
+    )
 
     return Family(
-        "staged_unigram", StagedUnigramTables, StagedUnigramScratch, encode_unseen_staged_unigram, UNIGRAM_FILLS
-    )
+        "staged_unigram", StagedUnigramTables, StagedUnigramScratch, encode_unseen_staged_unigram, UNIGRAM_FILLS,
+        segment=segment_unigram, solve=solve_unigram,
+    )  # fmt: skip
 
 
 @cache
 def staged_bpe() -> Family:
     """BPE over characters behind general stages."""
     from numba_nlp.kernels.segment.staged_memory import StagedBpeScratch, StagedBpeTables
-    from numba_nlp.kernels.segment.staged_models import BPE_FILLS, encode_unseen_staged_bpe
+    from numba_nlp.kernels.segment.staged_models import BPE_FILLS, encode_unseen_staged_bpe, segment_bpe, solve_bpe
 
-    return Family("staged_bpe", StagedBpeTables, StagedBpeScratch, encode_unseen_staged_bpe, BPE_FILLS)
+    return Family(
+        "staged_bpe",
+        StagedBpeTables,
+        StagedBpeScratch,
+        encode_unseen_staged_bpe,
+        BPE_FILLS,
+        segment=segment_bpe,
+        solve=solve_bpe,
+    )
 
 
 @cache
 def staged_wordpiece() -> Family:
     """WordPiece behind general stages."""
     from numba_nlp.kernels.segment.staged_word_memory import StagedWordPieceScratch, StagedWordPieceTables
-    from numba_nlp.kernels.segment.staged_word_models import FILLS, encode_unseen_staged_wordpiece
+    from numba_nlp.kernels.segment.staged_word_models import (
+        FILLS,
+        encode_unseen_staged_wordpiece,
+        segment_wordpiece,
+        solve_wordpiece,
+    )
 
     return Family(
-        "staged_wordpiece", StagedWordPieceTables, StagedWordPieceScratch, encode_unseen_staged_wordpiece, FILLS
-    )
+        "staged_wordpiece", StagedWordPieceTables, StagedWordPieceScratch, encode_unseen_staged_wordpiece, FILLS,
+        segment=segment_wordpiece, solve=solve_wordpiece,
+    )  # fmt: skip
 
 
 @cache
 def staged_marked_bpe() -> Family:
     """BPE with marks behind general stages."""
     from numba_nlp.kernels.segment.staged_word_memory import StagedMarkedScratch, StagedMarkedTables
-    from numba_nlp.kernels.segment.staged_word_models import FILLS, encode_unseen_staged_marked
+    from numba_nlp.kernels.segment.staged_word_models import (
+        FILLS,
+        encode_unseen_staged_marked,
+        segment_marked,
+        solve_marked,
+    )
 
-    return Family("staged_marked_bpe", StagedMarkedTables, StagedMarkedScratch, encode_unseen_staged_marked, FILLS)
+    return Family(
+        "staged_marked_bpe", StagedMarkedTables, StagedMarkedScratch, encode_unseen_staged_marked, FILLS,
+        segment=segment_marked, solve=solve_marked,
+    )  # fmt: skip
 
 
 @cache

@@ -33,7 +33,7 @@ from numba_nlp.kernels.words import (
 if VECTOR:
     from numba_nlp.kernels.words import equal_mask
 
-__all__ = ["Watched", "bytes_at", "gather_strings", "locate_strings", "token_at"]
+__all__ = ["Watched", "bytes_at", "gather_strings", "locate_strings", "token_at", "watch_tokens"]
 
 
 def bytes_at(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -101,7 +101,16 @@ def token_at(text, size, k, n_tokens, token_bytes, token_offsets):
 
 
 @inlined
-def _holds_any(text, size, first, n_tokens, token_bytes, token_offsets):
+def _may_begin(pairs, text, size, k):
+    """Whether some token begins with the two bytes at place ``k``, or with the last byte of the text."""
+    if k + 1 >= size:
+        return True
+    pair = np.int64(text[k]) << 8 | np.int64(text[k + 1])
+    return shift_right(pairs[pair >> 6], pair & 63) & np.uint64(1) != np.uint64(0)
+
+
+@inlined
+def _holds_any(text, size, first, pairs, n_tokens, token_bytes, token_offsets):
     """Whether one of some tokens stands in a text; ``first`` is the byte that it is to start with."""
     for block in range(0, size, 64):
         n = min(size - block, 64)
@@ -112,16 +121,20 @@ def _holds_any(text, size, first, n_tokens, token_bytes, token_offsets):
             for k in range(n):
                 hits |= shift_left(np.uint64(text[block + k] == first), k)
         while unlikely(hits != np.uint64(0)):
-            if token_at(text, size, block + trailing_zeros(hits), n_tokens, token_bytes, token_offsets):
+            place = block + trailing_zeros(hits)
+            if _may_begin(pairs, text, size, place) and token_at(
+                text, size, place, n_tokens, token_bytes, token_offsets
+            ):
                 return True
             hits &= hits - np.uint64(1)
     return False
 
 
-@python_function(types.int64(types.int64, python_object, *[types.int64] * 10))
+@python_function(types.int64(types.int64, python_object, *[types.int64] * 11))
 def _locate(
-    block, items, first, n, limit, starts_address, ends_address, watched_address, n_watched, tokens, offsets, n_tokens
-):
+    block, items, first, n, limit, starts_address, ends_address, watched_address, n_watched, pairs_address, tokens,
+    offsets, n_tokens,
+):  # fmt: skip
     """Address of each ``str`` of a tuple in UTF-8 and of its end, from the one with number ``first`` on.
 
     Gives the number of those that were located: all, or as many as have ``limit`` bytes, at least one. ``-1 - i`` when
@@ -130,6 +143,7 @@ def _locate(
     starts = array_at(starts_address, n, np.int64)
     ends = array_at(ends_address, n, np.int64)
     watched = array_at(watched_address, n_watched, np.uint8)
+    pairs = array_at(pairs_address, 1024, np.uint64)
     token_offsets = array_at(offsets, n_tokens + 1, np.int64)
     token_bytes = array_at(tokens, token_offsets[n_tokens], np.uint8)
     total = 0
@@ -145,7 +159,7 @@ def _locate(
             return i
         text = array_at(address, size, np.uint8)
         for w in range(n_watched):
-            if _holds_any(text, size, watched[w], n_tokens, token_bytes, token_offsets):
+            if _holds_any(text, size, watched[w], pairs, n_tokens, token_bytes, token_offsets):
                 return -1 - i
         starts[i] = address
         ends[i] = address + size
@@ -159,13 +173,37 @@ class Watched(NamedTuple):
     ----------
     first_bytes : uint8[m]
         The bytes that they start with.
+    pairs : uint64[1024]
+        A bit for each pair of bytes, set when some token may begin with it: tokens are looked for only there.
     token_bytes, token_offsets : uint8[n], int64[K + 1]
         The tokens.
     """
 
     first_bytes: NDArray[np.uint8]
+    pairs: NDArray[np.uint64]
     token_bytes: NDArray[np.uint8]
     token_offsets: NDArray[np.int64]
+
+
+def watch_tokens(first_bytes: set[int], contents: list[bytes]) -> Watched:
+    """What looks for some tokens.
+
+    Parameters
+    ----------
+    first_bytes : set of int
+        Bytes that they, or others, start with.
+    contents : list of bytes
+        The tokens, of which none is empty.
+    """
+    begins = np.zeros((256, 256), bool)
+    for content in contents:
+        begins[content[0], content[1] if len(content) > 1 else slice(None)] = True
+    return Watched(
+        np.array(sorted(first_bytes), np.uint8),
+        np.packbits(begins.reshape(-1), bitorder="little").view("<u8").astype(np.uint64),
+        np.frombuffer(b"".join(contents), np.uint8),
+        np.cumsum([0, *map(len, contents)], dtype=np.int64),
+    )
 
 
 def locate_strings(
@@ -199,8 +237,8 @@ def locate_strings(
     block = _gather_block()
     found = _locate.call(
         block.ctypes.data, items, first, starts.size, limit, starts.ctypes.data, ends.ctypes.data,
-        watched.first_bytes.ctypes.data, watched.first_bytes.size, watched.token_bytes.ctypes.data,
-        watched.token_offsets.ctypes.data, watched.token_offsets.size - 1,
+        watched.first_bytes.ctypes.data, watched.first_bytes.size, watched.pairs.ctypes.data,
+        watched.token_bytes.ctypes.data, watched.token_offsets.ctypes.data, watched.token_offsets.size - 1,
     )  # fmt: skip
     return max(found, -1)
 

@@ -29,6 +29,7 @@ from numba_nlp._fastcall.values import (
     array_at,
     call1,
     call2,
+    call10,
     call11,
     call13,
     call14,
@@ -45,7 +46,7 @@ from numba_nlp.kernels.segment.normalize_text import new_aligned
 from numba_nlp.kernels.segment.spans import ascii_end
 from numba_nlp.kernels.tables.word_cache import BITS, LONG_LIMIT, WordCache, home_of, new_word_cache
 
-__all__ = ["CAPACITY", "TextStages", "encode_text", "remember", "run_stages"]
+__all__ = ["CAPACITY", "TextStages", "encode_text", "remember", "run_spans", "run_stages"]
 
 # Words of the block of a TextStages: whether the stages can be run, what they are, addresses.
 READY, STAYS, PREFIX_SPACE = range(3)
@@ -53,7 +54,8 @@ NORMALIZE, NORMALIZE_TABLES, NORMALIZE_MEMORY, NORMALIZED = range(3, 7)
 CUT, CUT_TABLES, CUT_MEMORY, CUT_TEXT = range(7, 11)
 ROOM, STARTS, ENDS, OFFSETS, PLACES = range(11, 16)
 FORM_FIRST, FORM_BYTES, FORM_OFFSETS, N_FORMS = range(16, 20)
-MASKS, CACHE = 20, 21
+NORMALIZED_STARTS, NORMALIZED_ENDS, CUT_STARTS, CUT_ENDS = range(20, 24)
+MASKS, CACHE = 24, 25
 
 # What does not go through the normalizer.
 ASCII, ALL = 1, 2
@@ -160,6 +162,79 @@ def run_stages(block, stages, text, size, ids, room):
         Number of ids; negative where the plain way has to decide.
     """
     return _run_stages(block, stages, text, size, ids, room)
+
+
+@native("int64(" + ", ".join(["int64"] * 10) + ")")
+def run_spans(block, stages, segment, text, size, ids, starts, ends, token_ends, room):
+    """Ids of a text by its stages and the model, and where in the text each comes from.
+
+    Parameters
+    ----------
+    block, stages : int, int
+        Addresses of a ``ControlBlock`` of the model and of a ``TextStages`` with alignment, which has no tokens to look
+        for and puts no space before a text.
+    segment : int
+        Address of ``Family.segment`` of the model.
+    text, size : int, int
+        Address and bytes.
+    ids, starts, ends, token_ends : int, int, int, int
+        Addresses of int32[room], and of int64[room] three times; ``token_ends`` is for working memory.
+    room : int
+        The stages' capacity.
+
+    Returns
+    -------
+    int
+        Number of ids; negative where the plain way has to decide.
+    """
+    if load(stages + 8 * READY) == 0:
+        return np.int64(-1)
+    capacity = load(stages + 8 * ROOM)
+    at_starts, at_ends, places = load(stages + 8 * STARTS), load(stages + 8 * ENDS), load(stages + 8 * PLACES)
+    piece_starts, piece_ends = array_at(at_starts, capacity, np.int64), array_at(at_ends, capacity, np.int64)
+    slots = array_at(places, 6, np.int64)
+    slots[0], slots[1] = 0, size
+    done = call11(
+        load(stages + 8 * NORMALIZE), load(stages + 8 * NORMALIZE_TABLES), load(stages + 8 * NORMALIZE_MEMORY),
+        text, size, places, places + 8, 1, 0, 0, places + 16, places + 24,
+    )  # fmt: skip
+    if done != 1:
+        return np.int64(-1)
+    here = load(stages + 8 * NORMALIZED)
+    from_starts, from_ends = load(stages + 8 * NORMALIZED_STARTS), load(stages + 8 * NORMALIZED_ENDS)
+    n = np.int64(1)
+    piece_starts[0], piece_ends[0] = slots[2], slots[3]
+    if load(stages + 8 * CUT) != 0 and slots[2] < slots[3]:
+        slots[0], slots[1] = slots[2], slots[3]
+        done = call14(
+            load(stages + 8 * CUT), load(stages + 8 * CUT_TABLES), load(stages + 8 * CUT_MEMORY), places, places + 8, 1,
+            0, 0, 0, 0, at_starts, at_ends, capacity, 0, places + 16,
+        )  # fmt: skip
+        if done != 1:
+            return np.int64(-1)
+        n = slots[3]
+        if load(stages + 8 * CUT_TEXT) != 0:
+            here = load(stages + 8 * CUT_TEXT)
+            from_starts, from_ends = load(stages + 8 * CUT_STARTS), load(stages + 8 * CUT_ENDS)
+    first_of, last_of = array_at(from_starts, capacity, np.int32), array_at(from_ends, capacity, np.int32)
+    own_ends, out_starts = array_at(token_ends, room, np.int64), array_at(starts, room, np.int64)
+    out_ends = array_at(ends, room, np.int64)
+    out = np.int64(0)
+    for piece in range(n):
+        place = piece_starts[piece]
+        if place >= piece_ends[piece]:
+            continue
+        last = call10(segment, block, here, capacity, place, piece_ends[piece], ids, room, token_ends, room, out)
+        if last < 0:
+            return np.int64(-1)
+        for k in range(out, last):
+            if own_ends[k] <= place:
+                return np.int64(-1)
+            out_starts[k] = first_of[place]
+            place = own_ends[k]
+            out_ends[k] = last_of[place - 1]
+        out = last
+    return out
 
 
 @native("int64(" + ", ".join(["int64"] * 13) + ")")
@@ -288,6 +363,8 @@ class TextStages:
             NORMALIZE_TABLES: normalizer.tables,
             NORMALIZE_MEMORY: memory.address,
             NORMALIZED: target.text.ctypes.data,
+            NORMALIZED_STARTS: target.starts.ctypes.data,
+            NORMALIZED_ENDS: target.ends.ctypes.data,
         }
         self._kept += [normalizer, memory]
         if cutter is not None:
@@ -295,7 +372,11 @@ class TextStages:
             memory = cutter.new_memory(new_cut_scratch(capacity, aligned), target, cut)
             given |= {CUT: cutter.function, CUT_TABLES: cutter.tables, CUT_MEMORY: memory.address}
             if rewrites:
-                given[CUT_TEXT] = cut.text.ctypes.data
+                given |= {
+                    CUT_TEXT: cut.text.ctypes.data,
+                    CUT_STARTS: cut.starts.ctypes.data,
+                    CUT_ENDS: cut.ends.ctypes.data,
+                }
             self._kept += [cutter, memory]
         for place, value in given.items():
             self.block[place] = value

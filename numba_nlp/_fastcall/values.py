@@ -14,6 +14,7 @@ __all__ = [
     "array_at",
     "call1",
     "call2",
+    "call5",
     "call6",
     "call9",
     "call10",
@@ -80,6 +81,7 @@ def _make_call(n: int) -> Any:
 
 call1 = _make_call(1)
 call2 = _make_call(2)
+call5 = _make_call(5)
 call6 = _make_call(6)
 call9 = _make_call(9)
 call10 = _make_call(10)

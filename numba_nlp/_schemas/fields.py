@@ -186,7 +186,7 @@ def _check_source_files(file: str, metadata: Mapping[str, Any]) -> None:
     """Names and sizes of the files that a vocabulary keeps: names lead nowhere else, and each is there once."""
     listed = metadata.get("source_files")
     names: set[str] = set()
-    for entry in listed if isinstance(listed, (list, tuple)) else [None]:
+    for entry in listed if isinstance(listed, (list, tuple)) and listed else [None]:
         name, size = (entry.get("name"), entry.get("bytes")) if isinstance(entry, Mapping) else (None, None)
         is_new = isinstance(name, str) and name not in {"", ".", "..", *names} and not set(name) & set("/\\\0")
         if not is_new or type(size) is not int or not 0 <= size < 2**40:

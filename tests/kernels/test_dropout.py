@@ -26,7 +26,7 @@ from numba_nlp.reference.segment import merge_list as merge_twin
 from numba_nlp.reference.segment import sentencepiece_bpe as segment_twin
 from numba_nlp.reference.segment.dropout import Stream
 from numba_nlp.reference.segment.word_numbers import word_lengths
-from tests.dropout_models import listed_bpe, scored_bpe
+from tests.dropout_models import listed_bpe, prefixed_bpe, scored_bpe, suffixed_bpe
 from tests.sentencepiece_models import CHARACTERS, model_of, random_model, tokens
 from tests.toy_vocabulary import MERGES, SPECIALS, toy_vocabulary
 
@@ -140,6 +140,17 @@ def test_how_often_pairs_merge(rule):
     expected = {DROP_ONCE: (0.49, 0.42, 0.09), DROP_EACH_STEP: (0.49, 0.51 * 0.7, 0.51 * 0.3)}[rule]
     # four standard deviations are 0.032
     assert (none, one, both) == pytest.approx(expected, abs=0.032)
+
+
+@pytest.mark.parametrize(("rank_of_gone", "share"), [(1, 0.25), (2, 0.3125)])
+def test_pairs_that_are_gone_have_their_turn(rank_of_gone, share):
+    """In "abc", "bc" is gone when "ab" has merged. If it then comes behind "ab c", it brings that one back when it is
+    not put aside itself: 1/2 * (1/2 + 1/2 * 1/2 * 1/2), and not 1/2 * 1/2."""
+    merges = {(0, 1): (0, 6), (1, 2): (rank_of_gone, 7), (6, 2): (3 - rank_of_gone, 8)}
+    n = 8000
+    found = sum(by_kernel([0, 1, 2], merges, DROP_EACH_STEP, 0.5, state_of(seed)) == [8] for seed in range(n))
+    # five standard deviations
+    assert found / n == pytest.approx(share, abs=0.026)
 
 
 def test_too_short_lists_say_how_long_they_must_be():
@@ -256,7 +267,30 @@ def test_rows_of_characters(made, rule, rows, probability, seed):
     )
 
 
-@pytest.mark.parametrize("made", [listed_bpe, scored_bpe])
+@pytest.mark.parametrize(("made", "prefix", "suffix"), [(suffixed_bpe, "", "</w>"), (prefixed_bpe, "##", "")])
+@given(
+    rows=st.lists(st.text("abc ", max_size=14), max_size=4),
+    probability=probabilities,
+    seed=st.integers(0, 2**64 - 1),
+)
+def test_rows_of_marked_characters(made, prefix, suffix, rows, probability, seed):
+    """Words of a row draw from one stream, one behind the other."""
+    model = made()
+
+    def symbols(word):
+        marked = [prefix * (place > 0) + character for place, character in enumerate(word)]
+        return [model.ids[piece] for piece in [*marked[:-1], marked[-1] + suffix]]
+
+    words = [[symbols(word) for word in row.split()] for row in rows]
+    expected = [
+        rows_twin.drop_row(row, model.merges, int, DROP_EACH_STEP, probability, seed, number)
+        for number, row in enumerate(words)
+    ]
+    found = model.ours.encode_batch(rows, dropout=probability, seed=seed, num_threads=1)
+    assert found.to_list() == expected
+
+
+@pytest.mark.parametrize("made", [listed_bpe, scored_bpe, suffixed_bpe])
 def test_rows_longer_than_the_scratch(made):
     ours = made().ours
     assert ours.encode_batch(["ab", "a" * 20_000], dropout=1.0).row_lengths.tolist() == [2, 20_000]

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numba_nlp.kernels.segment.sentencepiece_unigram import MARK, encode_rows_spaced, encode_rows_whole
+from numba_nlp.kernels.segment.sentencepiece_unigram import encode_rows_spaced, encode_rows_whole
+from numba_nlp.kernels.segment.unigram_settling import MARK
 from numba_nlp.kernels.tables.word_cache import MISSES
 from numba_nlp.reference.segment import normalize_charsmap
 from numba_nlp.reference.segment import sentencepiece_unigram as twin

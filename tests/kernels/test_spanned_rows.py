@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from numba_nlp.kernels.segment import spanned_rows as kernels
 from numba_nlp.kernels.segment.spanned_families import encode_spanned_wordpiece
-from numba_nlp.kernels.segment.spanned_rows import MARK, MOST_IDS, new_span_memory
+from numba_nlp.kernels.segment.spanned_rows_memory import MARK, MOST_IDS, new_span_memory
 from numba_nlp.kernels.segment.spans import UNIT_BYTE, UNIT_CHAR
 from numba_nlp.kernels.segment.wordpiece_memory import new_scratch
 from numba_nlp.kernels.tables.word_cache import SHORT_IDS, SHORT_LIMIT, SPARE_IDS, new_word_cache

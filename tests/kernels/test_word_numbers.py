@@ -30,7 +30,7 @@ from vocab_tools.compiler.character_bpe import build_arrays
 from vocab_tools.formats import subword_codes
 
 VOCABULARY = toy_vocabulary()
-TABLES = tuple(VOCABULARY[name] for name in ("class_index", "class_blocks", "piece_offsets"))
+CLASSES = VOCABULARY["class_index"], VOCABULARY["class_blocks"]
 
 
 def frozen(values: Any, dtype: Any) -> Any:
@@ -40,11 +40,11 @@ def frozen(values: Any, dtype: Any) -> Any:
 
 
 def numbers(functions: Any, pattern: str, case: tuple[Any, ...]) -> tuple[int, list[int]]:
-    words = np.full(case[5].size, -9, np.int32)
-    return int(functions[pattern](*TABLES, *case, words)), words.tolist()
+    words, where = np.full(case[5].size, -9, np.int32), np.zeros(2, np.int64)
+    return int(functions[pattern](CLASSES, *case, VOCABULARY["piece_offsets"], words, where)), words.tolist()
 
 
-def as_case(rows: list[list[str | int]], with_segments: bool, wrong: int = 0) -> tuple[Any, ...]:
+def as_case(rows: list[list[str | int]], wrong: int = 0) -> tuple[Any, ...]:
     """Rows of texts, one id a byte, and of given ids; ``wrong`` changes the number of ids of the last row."""
     content, spans, fixed, ids, first, ends = b"", [], [], [], [0], [0]
     for row in rows:
@@ -66,8 +66,8 @@ def as_case(rows: list[list[str | int]], with_segments: bool, wrong: int = 0) ->
         frozen(list(content) or [0], np.uint8),
         frozen(starts, np.int64),
         frozen(stops, np.int64),
-        frozen(fixed if with_segments else [], np.int32),
-        frozen(first if with_segments else [], np.int64),
+        frozen(fixed, np.int32),
+        frozen(first, np.int64),
         frozen(ids, np.int32),
         frozen(ends, np.int64),
     )
@@ -78,15 +78,14 @@ def as_case(rows: list[list[str | int]], with_segments: bool, wrong: int = 0) ->
     st.sampled_from(sorted(NUMBER_WORDS)),
 )
 def test_word_numbers_agree_with_their_twins(rows: list[list[str | int]], pattern: str) -> None:
-    case = as_case(rows, True)
+    case = as_case(rows)
     found = numbers(NUMBER_WORDS, pattern, case)
     assert found == numbers(plain.NUMBER_WORDS, pattern, case)
     assert found[0] == case[5].size
 
 
-@pytest.mark.parametrize("with_segments", [False, True])
-def test_word_numbers_by_hand(with_segments: bool) -> None:
-    case = as_case([["to be"], [""], ["it's"]], with_segments)
+def test_word_numbers_by_hand() -> None:
+    case = as_case([["to be"], [""], ["it's"]])
     assert numbers(NUMBER_WORDS, "gpt2", case)[1] == [0, 0, 1, 1, 1, 0, 0, 1, 1]
     assert numbers(NUMBER_WORDS, "whole", case)[1] == [0] * 9
 
@@ -95,7 +94,7 @@ def test_word_numbers_by_hand(with_segments: bool) -> None:
 @pytest.mark.parametrize("wrong", [-1, 1])
 def test_ids_of_another_text(rows: list[list[str | int]], wrong: int) -> None:
     for functions in (NUMBER_WORDS, plain.NUMBER_WORDS):
-        assert numbers(functions, "gpt2", as_case(rows, True, wrong))[0] == STATUS_NOT_TILING
+        assert numbers(functions, "gpt2", as_case(rows, wrong))[0] == STATUS_NOT_TILING
 
 
 # --- other families ----------------------------------------------------------------------------------------------
@@ -103,7 +102,7 @@ def test_ids_of_another_text(rows: list[list[str | int]], wrong: int) -> None:
 
 def as_rows(rows: list[list[str | int]], expected: list[list[tuple[int, int]]]) -> tuple[Any, ...]:
     """Arrays of rows of texts and given ids, and of the ids that they have."""
-    parts = as_case(rows, True)[:5]
+    parts = as_case(rows)[:5]
     ids = [token for row in expected for token, _ in row]
     return *parts, frozen(ids, np.int32), frozen(np.cumsum([0, *map(len, expected)]), np.int64)
 
@@ -119,7 +118,7 @@ PIECES = pieces_of(WORDPIECE)
 def wordpiece_numbers(case: tuple[Any, ...], capacity: int = 4096) -> tuple[int, list[int], list[int]]:
     scratch, words, where = new_scratch(capacity), np.full(case[5].size, -9, np.int32), np.zeros(2, np.int64)
     word_ids = np.zeros(scratch.text.size, np.int32)
-    status = number_words_wordpiece(WORDPIECE, *case, scratch, word_ids, words, where)
+    status = number_words_wordpiece(WORDPIECE, *case, (scratch, word_ids), words, where)
     return int(status), words.tolist(), where.tolist()
 
 
@@ -134,7 +133,7 @@ def test_words_of_wordpiece(rows: list[list[str | int]]) -> None:
 
 def test_words_of_wordpiece_that_do_not_fit() -> None:
     assert wordpiece_numbers(as_rows([["ab"], ["z " + "ab" * 40]], [[(1, 0)], [(1, 0)]]))[::2] == (
-        STATUS_NOT_TILING, [0, 0],
+        STATUS_NOT_TILING, [0, 2],
     )  # fmt: skip
     right = [wordpiece_twin.number_words_wordpiece(WORDPIECE, PIECES, ["ab" * 40])]
     assert wordpiece_numbers(as_rows([["ab" * 40]], right), capacity=4)[::2] == (STATUS_OUTPUT_FULL, [0, 80])
@@ -151,7 +150,7 @@ def character_numbers(case: tuple[Any, ...], capacity: int = 4096) -> tuple[int,
     words, where = np.full(case[5].size, -9, np.int32), np.zeros(2, np.int64)
     found = np.zeros(2 * case[0].size + 8, np.int32)
     scratch = character_bpe_memory.new_scratch(capacity)
-    status = number_words_character(CHARACTER, *case, scratch, found, words, where)
+    status = number_words_character(CHARACTER, *case, (scratch, found), words, where)
     return int(status), words.tolist(), where.tolist()
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import numba_nlp as nlp
 from tests.models.tiny import CLOSE, assert_rows_alone, assert_same, draw_ids, make_reference, pad, pair, save, torch
@@ -90,13 +92,16 @@ def test_padding(both: tuple[Any, Any], side: str) -> None:
         assert_same(ours(ids, mask.bool()), theirs(ids, attention_mask=mask), only=mask.bool())
 
 
-def test_rows_alone(both: tuple[Any, Any]) -> None:
+@settings(max_examples=6)
+@given(lengths=st.lists(st.integers(1, 12), min_size=1, max_size=5), seed=st.integers(0, 1000))
+def test_rows_alone(both: tuple[Any, Any], lengths: list[int], seed: int) -> None:
+    """A padded batch gives each row what the row alone gives."""
     ours = both[1]
-    ids = draw_ids(4, 12, VOCABULARY, seed=7)
-    assert_rows_alone(ours, ids, [12, 5, 1, 8], side="right", padding=padding_id(ours))
+    ids = draw_ids(len(lengths), 12, VOCABULARY, seed=seed)
+    assert_rows_alone(ours, ids, lengths, side="right", padding=padding_id(ours))
     # as in transformers, positions of the others count padding at the left, and the pooler reads the first token
     if ours.settings.padding_id is not None and ours.pooler is None:
-        assert_rows_alone(ours, ids, [12, 5, 1, 8], side="left", padding=padding_id(ours))
+        assert_rows_alone(ours, ids, lengths, side="left", padding=padding_id(ours))
 
 
 def test_a_row_without_tokens_is_finite(both: tuple[Any, Any]) -> None:

@@ -14,7 +14,7 @@ transformers = pytest.importorskip("transformers", reason="needs transformers (P
 
 import numba_nlp as nlp  # noqa: E402
 
-# Tiny products gain nothing from threads, and waiting for each other takes most of their time on a busy machine.
+# models this small lose by threads, and lose much where several processes share the cores
 torch.set_num_threads(1)
 
 #: What float32 may differ by: sums are taken in another order.

@@ -102,6 +102,25 @@ def test_single_texts_are_those_of_transformers(kind: str, text: str, pair: str 
     assert ours == reference
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("as_row", [tuple, list])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"padding": True}, {"truncation": "only_second", "max_length": 9, "return_overflowing_tokens": True}],
+)
+def test_pairs_in_one_list_are_those_of_transformers(kind: str, as_row: type, options: dict[str, Any]) -> None:
+    firsts, seconds = ["the", "", "the other <mask>"], ["other é the 1", "x", ""]
+    rows = [as_row(pair) for pair in zip(firsts, seconds, strict=True)]
+    ours, reference = ours_of(kind, rows, None, options), reference_of(kind, rows, None, options)
+    assert isinstance(ours, dict), ours
+    assert isinstance(reference, dict), reference
+    assert ours == ours_of(kind, firsts, seconds, options) == ours_of(kind, tuple(rows), None, options)
+    without_faults(ours, reference)
+    if kind == "normalized" and "max_length" in options:
+        reference.update({name: ours[name] for name in ("starts", "ends")})
+    assert ours == reference
+
+
 @pytest.mark.parametrize("pairs", [None, ["over the dog", "foo bar baz qux", "z"]])
 @pytest.mark.parametrize("options", [{}, {"max_length": 8}, {"padding": "max_length"}])
 def test_inputs_of_bert(pairs: list[str] | None, options: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import numba_nlp as nlp
-from numba_nlp.kernels.segment.sentencepiece_unigram import MARK
+from numba_nlp.kernels.segment.unigram_settling import MARK
 from tests.random_sentencepiece import Model, random_model, random_texts
 from tests.shared_data import shared
 

@@ -44,6 +44,37 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path: Path) -> None:
     assert {file: file.stat().st_mtime_ns for file in entries(tmp_path)} == before
 
 
+#: Counts how often Numba imports all that it can compile, and whether packages that extend it came in.
+_LEAN = """
+import sys
+from numba.core.registry import cpu_target
+from numba_nlp import _jit
+context, calls = cpu_target.target_context, []
+refresh = context.refresh
+context.refresh = lambda: (calls.append(1), refresh())
+{before}
+{small}
+print(len(calls) > 0, "awkward" in sys.modules)
+"""
+
+
+def test_loading_imports_nothing_that_compiles(tmp_path: Path) -> None:
+    def run(before: str = "") -> list[str]:
+        return output_of(_LEAN.format(before=before, small=_SMALL), NUMBA_NLP_CACHE_DIR=str(tmp_path)).split()
+
+    value = run()[0]
+    assert run() == [value, "1", "1", "False", "False"]
+    # code that calls what this process has not: everything is imported, as Numba does it in any case
+    assert run("_jit._is_known = lambda symbol: False")[:4] == [value, "1", "1", "True"]
+
+
+def test_symbols_of_compiled_code() -> None:
+    if _jit.cache_folder() is None:
+        pytest.skip("nothing is loaded without a cache")
+    assert _jit._is_known("NRT_adapt_ndarray_from_python")
+    assert not _jit._is_known("no_library_has_this")
+
+
 @pytest.mark.parametrize("damage", ["cut", "flipped"])
 def test_damaged_entries_are_compiled_anew(tmp_path: Path, damage: str) -> None:
     value, _ = small(tmp_path)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import subprocess
 import sys
 
@@ -134,9 +135,6 @@ def test_errors_are_one_line_and_exit_code_1(tmp_path):
     assert not output.exists()
     good = write_json(tmp_path / "toy.json", tokenizer_file())
     assert "no-such-folder" in one_line(run("compile", good, "-o", tmp_path / "no-such-folder" / "x.safetensors"))
-    message = one_line(run("inspect", good))
-    assert f"{good}: a source (format 'tokenizer.json'), not a compiled vocabulary" in message
-    assert f"vocab-tools compile {good} -o toy.safetensors" in message
     (tmp_path / "x.safetensors").write_bytes(good.read_bytes())
     assert "x.safetensors" in one_line(run("inspect", tmp_path / "x.safetensors"))
     assert "words" in one_line(run("inspect", write_json(tmp_path / "words", 5)))
@@ -194,6 +192,16 @@ def test_inspect_shows_what_the_file_holds(tmp_path):
     ):
         assert shown in result.stdout, shown
     assert "longest pieces" not in run("inspect", output, "--longest", "0").stdout
+    listed = json.loads(run("inspect", output, "--json", "--longest", "1").stdout)
+    assert listed["name"] == "toy"
+    assert listed["facts"]["digest"] == made.digest
+    assert listed["added_tokens"] == [
+        {"id": 260, "token": "<s>", "flags": ["special"]}, {"id": 261, "token": "<extra>", "flags": ["lstrip"]},
+    ]  # fmt: skip
+    assert listed["longest_pieces"] == [{"id": 257, "bytes": 3, "piece": "'the'"}]
+    # a source is shown as what it compiles to
+    from_source = json.loads(run("inspect", tmp_path / "toy.json", "--json", "--longest", "1").stdout)
+    assert from_source == listed
 
 
 def test_inspect_says_when_a_regular_expression_runs(tmp_path):

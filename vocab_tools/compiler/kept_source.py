@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 
 from numba_nlp.errors import VocabularyFormatError
 from numba_nlp.vocabulary import Vocabulary
+from vocab_tools.compiler.option_types import OPTIONS, check_options
 from vocab_tools.formats.reading import MAX_SOURCE_BYTES, read_source
 
 __all__ = ["KeptSource", "keep_files", "kept_source"]
 
 _LEVEL = 6
+#: Arguments of the compiler that its options do not repeat.
+_NOT_KEPT = frozenset(("source", "name", "special", "keep_source"))
 
 
 class KeptSource(NamedTuple):
@@ -116,7 +119,8 @@ def kept_source(vocabulary: Vocabulary, where: object) -> KeptSource:
             "keep_source=False, or by an earlier version); compile its source again"
         )
     metadata = vocabulary.metadata
-    listed = [(str(entry["name"]), int(entry["bytes"])) for entry in metadata["source_files"]]
+    # the schema of the file has checked names and sizes
+    listed: list[tuple[str, int]] = [(entry["name"], entry["bytes"]) for entry in metadata["source_files"]]
     total = sum(size for _, size in listed)
     if total > len(listed) * MAX_SOURCE_BYTES:
         raise VocabularyFormatError(f"{where}: metadata `source_files` states {total:,} bytes, more than sources have")
@@ -133,8 +137,31 @@ def kept_source(vocabulary: Vocabulary, where: object) -> KeptSource:
     for name, size in listed:
         files[name] = content[start : start + size]
         start += size
+    is_folder = metadata.get("source_is_folder", False)
+    if not isinstance(is_folder, bool):
+        raise VocabularyFormatError(
+            f"{where}: metadata `source_is_folder` is {is_folder!r:.60}, expected true or false"
+        )
     options = json.loads(json.dumps(metadata.get("source_options", {}), default=_plain))
-    return KeptSource(files, bool(metadata.get("source_is_folder", False)), options)
+    _check_options(where, options, is_folder, list(files))
+    return KeptSource(files, is_folder, options)
+
+
+def _check_options(where: object, options: dict[str, Any], is_folder: bool, names: list[str]) -> None:
+    """Options are those of the compiler for files, or settings of a checkpoint; a vocabulary is one of the files."""
+    begin = f"{where}: metadata `source_options`"
+    for option in options:
+        if option in _NOT_KEPT or not (is_folder or option in OPTIONS):
+            raise VocabularyFormatError(f"{begin} has {option!r:.60}, which is no option that is kept")
+    try:
+        check_options(options)
+    except TypeError as error:
+        raise VocabularyFormatError(f"{begin}: {error}") from error
+    vocabulary = options.get("vocabulary")
+    if vocabulary is not None and (vocabulary not in names or len(names) < 2):
+        raise VocabularyFormatError(
+            f"{begin} has the vocabulary {vocabulary!r:.60}, expected one of several files, {', '.join(names)}"
+        )
 
 
 def _plain(value: Any) -> Any:

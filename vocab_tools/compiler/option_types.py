@@ -7,7 +7,7 @@ from typing import Any
 
 from numba_nlp._arguments import flag, path, shown, string, strings, whole
 
-__all__ = ["check_options"]
+__all__ = ["OPTIONS", "check_options"]
 
 
 def _ids(name: str, value: Any) -> None:
@@ -32,6 +32,9 @@ _CHECKS: dict[str, Callable[[str, Any], object]] = {
     "vocabulary_threshold": whole,
     **{f"{token}_token": string for token in ("unk", "sep", "pad", "cls", "mask")},
 }
+
+#: Options of ``compile`` for files.
+OPTIONS = frozenset(_CHECKS)
 
 
 def check_options(options: Mapping[str, Any]) -> None:

@@ -9,10 +9,13 @@ one behind the other. That is proved here for the stages in use, one at a time, 
   away below. ``Replace``: no match can hold the end of *A* and the start of *B* when its pattern has no space behind
   its first character, and runs of spaces do not reach into *A*, which ends with none. ``Prepend`` happens at the start
   of a row only.
-- *c* must be *solid*: its normal form is not empty and does not end with white space or the mark of a space, and before
-  a space it is what it is alone. That is tested for every code point with the normalizer itself.
+- *c* must be *solid*: its normal form is not empty and does not end with a space or the mark of one, nor with other
+  white space unless no stage looks at that; and before a space it is what it is alone. That is tested for every code
+  point with the normalizer itself.
 - Pre-tokenizers look at one character, or at a string without a space behind its first character. So their pieces are
   those of *A* and *B*, but that the last of *A* and the first of *B* may be one piece.
+- Ranges in the original text count from the word then: what a stage adds to *B* has the range of a character of *B*,
+  since a space stands before it.
 - That piece must not matter: some stage cuts before the space, or the model is BPE without ``ignore_merges``, no piece
   has the mark of a space behind another character, and the mark is in the vocabulary, so that runs of unknown
   characters end there.
@@ -57,7 +60,8 @@ def raw_word_arrays(description: StagedDescription, normalizing: CompiledStages)
     if space not in (" ", _MARK) or not _cuts_are_covered(description, space):
         return {}
     solid = np.zeros(_CODE_POINTS, np.uint8)
-    solid[_solid_code_points(steps, space)] = 1
+    open_ends = {_MARK, space} if _ignores_white_space(description) else {*_WHITE, _MARK, space}
+    solid[_solid_code_points(steps, space, open_ends)] = 1
     pages, blocks = two_stage(solid)
     return {"solid_pages": pages, "solid_blocks": blocks}
 
@@ -127,14 +131,32 @@ def _cuts_are_covered(description: StagedDescription, space: str) -> bool:
     )
 
 
+def _ignores_white_space(description: StagedDescription) -> bool:
+    """Whether no stage treats white space other than spaces in a way of its own."""
+    return all(
+        isinstance(stage, normalizers.Prepend)
+        or (isinstance(stage, normalizers.Replace) and literal_of(stage.pattern) is not None)
+        for stage in description.normalizers
+    ) and all(isinstance(stage, pre_tokenizers.Metaspace) for stage in description.pre_tokenizers)
+
+
 def _normalized(steps: Normalizer, text: str) -> str:
     data = np.frombuffer(text.encode(), np.uint8)
     rows = steps.normalize(data, np.zeros(1, np.int64), np.full(1, data.size, np.int64), False)
     return rows.source.text[rows.starts[0] : rows.ends[0]].tobytes().decode()
 
 
-def _solid_code_points(steps: Normalizer, space: str) -> NDArray[np.int64]:
-    """Code points that end a word, by what the normalizer makes of each alone and before ``" a"``."""
+def _solid_code_points(steps: Normalizer, space: str, open_ends: set[str]) -> NDArray[np.int64]:
+    """Code points that end a word, by what the normalizer makes of each alone and before ``" a"``.
+
+    Parameters
+    ----------
+    steps : Normalizer
+    space : str
+        What it makes of a space.
+    open_ends : set of str
+        Characters that no word may end with when it is normalized.
+    """
     codes = np.concatenate((np.arange(0xD800), np.arange(0xE000, _CODE_POINTS)))
     text = "".join(map(chr, codes))
     sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
@@ -145,7 +167,7 @@ def _solid_code_points(steps: Normalizer, space: str) -> NDArray[np.int64]:
     filled = lengths > 0
     # ends with white space or a mark: compare the last bytes
     is_open = ~filled
-    for character in {*_WHITE, _MARK, space}:
+    for character in open_ends:
         content = character.encode()
         same = lengths >= len(content)
         for place, byte in enumerate(reversed(content), 1):

@@ -27,6 +27,7 @@ from vocab_tools.converting.table import TABLE
 from vocab_tools.formats.detect import detect
 from vocab_tools.formats.reading import read_source
 from vocab_tools.formats.tokenizer_json import IGNORABLE as IGNORED_BY_READER
+from vocab_tools.writing import write_files
 
 __all__ = ["Converted", "convert"]
 
@@ -109,7 +110,9 @@ def convert(
     target = Path(target)
     if _is_compiled(source):
         return _from_compiled(Path(source), target, to, ignore, options)  # type: ignore[arg-type]
-    wanted = format_of_target(target) if to is None else format_named(to)
+    # the models of Marian are a folder, and stay one
+    folder = "marian" if isinstance(source, str | PathLike) and Path(source).is_dir() else "merges.txt"
+    wanted = format_of_target(target, folder) if to is None else format_named(to)
     return _from_source(source, target, wanted, ignore, options, name=options.pop("name", None))
 
 
@@ -191,20 +194,7 @@ _TRIED = {
 
 
 def _write(target: Path, written: Written, wanted: str) -> tuple[Path, ...]:
-    """Write the files, each whole or not at all."""
-    if list(written.files) == [""]:
-        if target.is_dir():
-            raise ConversionError(f"{target}: is a folder, but {FORMATS.get(wanted, 'this')} is one file; name it")
-        paths = {target: written.files[""]}
-    else:
-        if target.exists() and not target.is_dir():
-            raise ConversionError(f"{target}: is a file, but {FORMATS.get(wanted, 'this')} needs a folder; name one")
-        target.mkdir(parents=True, exist_ok=True)
-        paths = {target / name: content for name, content in written.files.items()}
-    for path, content in paths.items():
-        with atomic_writer(path) as stream:
-            stream.write(content)
-    return tuple(paths)
+    return write_files(target, written.files, FORMATS.get(wanted, "this"), ConversionError)
 
 
 def _is_compiled(source: Any) -> bool:
@@ -220,9 +210,12 @@ def _from_compiled(
 ) -> Converted:
     """Take the files out of a compiled vocabulary, and convert them if another format is wanted."""
     vocabulary = Vocabulary.load(source)
+    known = vocabulary.metadata["source_format"]
+    own = "marian" if known == "marian" else READ_AS.get(known, "merges.txt")
     wanted = None
     if to != "source":
-        wanted = format_of_target(target) if to is None and not target.is_dir() else format_named(to or "marian")
+        of_folder = "marian" if own == "marian" else "merges.txt"
+        wanted = format_of_target(target, of_folder) if to is None else format_named(to)
     if wanted == "compiled":
         with atomic_writer(target) as stream:
             stream.write(vocabulary.to_bytes())
@@ -237,8 +230,6 @@ def _from_compiled(
             read_options["vocabulary"] = folder / kept.options["vocabulary"]
         files = [folder / file for file in kept.files if file != kept.options.get("vocabulary")]
         given: Any = folder if kept.is_folder else files if len(files) > 1 else files[0]
-        known = vocabulary.metadata["source_format"]
-        own = "marian" if known == "marian" else READ_AS.get(known, "merges.txt")
         if wanted is None or (wanted == own and (not kept.is_folder or own == "marian")):
             single = len(kept.files) == 1 and not kept.is_folder
             written = Written({"": next(iter(kept.files.values()))} if single else kept.files)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from vocab_tools.command_line import errors_in_one_line, parse_values
+from vocab_tools.command_line import errors_in_one_line, is_stdout, parse_values, show_options, written_to
 
 __all__ = ["convert_command"]
 
@@ -23,7 +23,7 @@ def convert_command(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The file to write, or the folder for formats of several files."),
+        typer.Option("--output", "-o", help="The file to write, or the folder for several files; - is stdout."),
     ] = None,
     to: Annotated[
         str | None,
@@ -61,23 +61,27 @@ def convert_command(
 
         source = str(sources[0]) if len(sources) == 1 else sources
         try:
-            made = convert(source, output, to=to, ignore=ignore or (), **options)
+            if is_stdout(output) and to is None:
+                raise typer.BadParameter("stdout has no name that tells the format; say which", param_hint="--to")
+            with written_to(output) as place:
+                made = convert(source, place, to=to, ignore=ignore or (), **options)
         except TypeError as error:
             if "is no option of" not in str(error):
                 raise
             raise typer.BadParameter(str(error), param_hint="--option") from error
+        beside = is_stdout(output)
+        paths = ["-"] if beside else [str(path) for path in made.paths]
         if as_json:
             content = {
-                "source": made.source, "target": made.target, "paths": [str(path) for path in made.paths],
+                "source": made.source, "target": made.target, "paths": paths,
                 "options": made.options, "notes": list(made.notes),
             }  # fmt: skip
-            typer.echo(json.dumps(content, ensure_ascii=False, default=str))
+            typer.echo(json.dumps(content, ensure_ascii=False, default=str), err=beside)
             return
-        typer.echo(f"{made.source} -> {made.target}: {', '.join(map(str, made.paths))}")
-        if made.options:
-            typer.echo(f"read it with: {', '.join(f'{key}={value!r}' for key, value in made.options.items())}")
+        typer.echo(f"{made.source} -> {made.target}: {', '.join(paths)}", err=beside)
+        show_options(made.options, err=beside)
         for note in made.notes:
-            typer.echo(f"note: {note}")
+            typer.echo(f"note: {note}", err=beside)
 
 
 def _show_matrix(as_json: bool) -> None:

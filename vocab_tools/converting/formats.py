@@ -9,7 +9,7 @@ from typing import Any
 from numba_nlp.errors import SourceFormatError
 from vocab_tools.compiler.api import AnyDescription
 
-__all__ = ["FORMATS", "READ_AS", "Opened", "Written", "format_named", "format_of_target"]
+__all__ = ["FORMATS", "READ_AS", "Opened", "Written", "format_named", "format_of_target", "told_format"]
 
 #: Names of the formats, as ``to`` takes them, and what they are.
 FORMATS: dict[str, str] = {
@@ -102,24 +102,44 @@ def format_named(name: str) -> str:
     return found
 
 
-def format_of_target(target: Path) -> str:
-    """The format that the name of a target tells.
+def told_format(target: Path, folder: str = "merges.txt") -> str | None:
+    """The format that the name of a target tells, or None.
+
+    Parameters
+    ----------
+    target : Path
+        Need not be there.
+    folder : str
+        The format of a folder, or of a name without a suffix, which becomes one.
+    """
+    if target.is_dir():
+        return folder
+    if target.name.endswith("vocab.txt"):
+        return "vocab.txt"
+    if target.suffix in _SUFFIXES:
+        return _SUFFIXES[target.suffix]
+    if target.name.startswith("codes"):
+        return "subword-nmt"
+    return None if target.suffix else folder
+
+
+_SUFFIXES = {
+    ".safetensors": "compiled", ".model": "sentencepiece", ".spm": "sentencepiece", ".tiktoken": "tiktoken",
+    ".json": "tokenizer.json", ".fastbpe": "fastbpe", ".codes": "subword-nmt", ".bpe": "subword-nmt",
+}  # fmt: skip
+
+
+def format_of_target(target: Path, folder: str = "merges.txt") -> str:
+    """As :func:`told_format`, for names that must tell one.
 
     Raises
     ------
     SourceFormatError
         It tells none.
     """
-    if target.suffix == ".safetensors":
-        return "compiled"
-    if target.suffix in (".model", ".spm"):
-        return "sentencepiece"
-    if target.suffix == ".tiktoken":
-        return "tiktoken"
-    if target.suffix == ".json":
-        return "tokenizer.json"
-    if target.name.endswith("vocab.txt"):
-        return "vocab.txt"
-    raise SourceFormatError(
-        f"{target}: the name does not tell the format to write; pass to= with one of {', '.join(FORMATS)}"
-    )
+    told = told_format(target, folder)
+    if told is None:
+        raise SourceFormatError(
+            f"{target}: the name does not tell the format to write; pass to= with one of {', '.join(FORMATS)}"
+        )
+    return told

@@ -18,7 +18,7 @@ from vocab_tools.corpus import Corpus, blocks
 from vocab_tools.editing.choosing import keep_size, keep_used, smallest_size
 from vocab_tools.editing.editable import NewToken, renumbering
 from vocab_tools.editing.id_map import check_map_name, write_map
-from vocab_tools.editing.opening import OpenedVocabulary, PathOrPaths, compiled, open_vocabulary, write
+from vocab_tools.editing.opening import OpenedVocabulary, PathOrPaths, check_target, compiled, open_vocabulary, write
 
 __all__ = ["Extended", "Pruned", "extend", "prune"]
 
@@ -129,7 +129,10 @@ def prune(
         raise SourceFormatError("prune needs corpus= or size=: what is used, or how many ids to keep")
     if id_map is not None:
         check_map_name(Path(id_map))
+        if not Path(id_map).parent.is_dir():
+            raise FileNotFoundError(f"{Path(id_map).parent}: no such folder; make it for the map {id_map}")
     opened = open_vocabulary(source, options)
+    check_target(Path(target), opened)
     editable = opened.editable
     counts = None if corpus is None else _counts(opened.tokenizer, corpus, editable.present.size, num_threads)
     if size is None:
@@ -222,6 +225,7 @@ def extend(
         if not token:
             raise SourceFormatError("a token to add is empty, which would match everywhere")
     opened = open_vocabulary(source, options)
+    check_target(Path(target), opened)
     edited, ids = opened.editable.extend([NewToken(token, special) for token in listed])
     made = compiled(opened, edited)
     notes = _check_tokens(opened, made, ids)

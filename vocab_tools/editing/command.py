@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from vocab_tools.command_line import errors_in_one_line, parse_values, refuse_overwriting
+from numba_nlp.errors import SourceFormatError
+from vocab_tools.command_line import errors_in_one_line, parse_values, refuse_overwriting, show_options
 
 __all__ = ["extend_command", "prune_command"]
 
@@ -76,7 +77,7 @@ def prune_command(
             typer.echo(json.dumps(content, ensure_ascii=False))
             return
         typer.echo(f"{old:,} ids -> {new:,}: {', '.join(map(str, made.paths))}")
-        _show_options(made.options)
+        show_options(made.options)
 
 
 def extend_command(
@@ -117,19 +118,20 @@ def extend_command(
         typer.echo(f"{len(made.ids):,} tokens added: {', '.join(map(str, made.paths))}")
         for text, number in made.ids.items():
             typer.echo(f"{number}\t{text}")
-        _show_options(made.options)
+        show_options(made.options)
         for note in made.notes:
             typer.echo(f"note: {note}")
-
-
-def _show_options(options: dict[str, Any]) -> None:
-    if options:
-        typer.echo(f"read it with: {', '.join(f'{key}={value!r}' for key, value in options.items())}")
 
 
 def _lines(path: str) -> list[str]:
     """Lines that are not empty."""
     from vocab_tools.formats.reading import read_text, split_lines
 
-    text = sys.stdin.buffer.read().decode() if path == "-" else read_text(Path(path))[0]
+    if path != "-":
+        text = read_text(Path(path))[0]
+    else:
+        try:
+            text = sys.stdin.buffer.read().decode()
+        except UnicodeDecodeError as error:
+            raise SourceFormatError(f"standard input: the bytes from offset {error.start} on are not UTF-8") from error
     return [line for line in split_lines(text) if line]

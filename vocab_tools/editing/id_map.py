@@ -44,7 +44,6 @@ def write_map(path: Path, new_ids: NDArray[np.int32]) -> None:
     ------
     OSError, SourceFormatError
     """
-    check_map_name(path)
     kept = np.flatnonzero(new_ids >= 0)
     if path.suffix == ".npy":
         buffer = io.BytesIO()

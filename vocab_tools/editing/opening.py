@@ -9,13 +9,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from numba_nlp._atomic import atomic_writer
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.tokenizer import Tokenizer
 from numba_nlp.vocabulary import Vocabulary
 from vocab_tools.compiler.api import build_arrays, open_source
 from vocab_tools.compiler.api import compile as compile_source
 from vocab_tools.compiler.kept_source import kept_source
+from vocab_tools.converting.formats import FORMATS, READ_AS, told_format
 from vocab_tools.editing.editable import Editable, Edited
 from vocab_tools.editing.json_file import editable_json
 from vocab_tools.editing.line_files import editable_merges, editable_ranks, editable_words
@@ -25,8 +25,9 @@ from vocab_tools.formats.character_description import CharacterDescription
 from vocab_tools.formats.description import Description
 from vocab_tools.formats.reading import read_source
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel
+from vocab_tools.writing import write_files
 
-__all__ = ["OpenedVocabulary", "PathOrPaths", "compiled", "open_vocabulary", "write"]
+__all__ = ["OpenedVocabulary", "PathOrPaths", "check_target", "compiled", "open_vocabulary", "write"]
 
 PathOrPaths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
@@ -158,6 +159,22 @@ def compiled(opened: OpenedVocabulary, edited: Edited) -> Vocabulary:
         return made.detached()
 
 
+def check_target(target: Path, opened: OpenedVocabulary) -> None:
+    """See that the name of what is to be written does not tell another format than that of the source.
+
+    Raises
+    ------
+    SourceFormatError
+    """
+    own = READ_AS[opened.format]
+    told = told_format(target, own)
+    if told not in (None, own, "compiled"):
+        raise SourceFormatError(
+            f"{target}: by its name it is {FORMATS[told]}, but what changes keeps its format, {FORMATS[own]}; name it "
+            "so, and convert it afterwards"
+        )
+
+
 def write(target: Path, edited: Edited, vocabulary: Vocabulary) -> tuple[Path, ...]:
     """Write changed files, or what they are compiled to where the target's name ends in ``.safetensors``.
 
@@ -170,16 +187,4 @@ def write(target: Path, edited: Edited, vocabulary: Vocabulary) -> tuple[Path, .
     if target.suffix == ".safetensors":
         vocabulary.save(target)
         return (target,)
-    if list(edited.files) == [""]:
-        if target.is_dir():
-            raise SourceFormatError(f"{target}: is a folder, but the vocabulary is one file; name it")
-        contents = {target: edited.files[""]}
-    else:
-        if target.exists() and not target.is_dir():
-            raise SourceFormatError(f"{target}: is a file, but the vocabulary needs a folder; name one")
-        target.mkdir(parents=True, exist_ok=True)
-        contents = {target / name: content for name, content in edited.files.items()}
-    for path, content in contents.items():
-        with atomic_writer(path) as stream:
-            stream.write(content)
-    return tuple(contents)
+    return write_files(target, edited.files, "the vocabulary", SourceFormatError)

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from vocab_tools.command_line import errors_in_one_line, parse_values, refuse_overwriting, source_of
+from numba_nlp.errors import UnsupportedFeatureError
+from vocab_tools.command_line import Command, errors_in_one_line, parse_values, refuse_overwriting, source_of
 
 __all__ = ["plot_app"]
 
@@ -25,7 +26,20 @@ _Vocabulary = Annotated[
         help="As of compile, or a compiled vocabulary; several files of one vocabulary with commas between.",
     ),
 ]
-_Output = Annotated[Path, typer.Option("--output", "-o", help="The figure to write, .svg or .png.")]
+
+
+def _figure_name(path: Path) -> Path:
+    from vocab_tools.plotting.drawing import check_figure_name
+
+    try:
+        return check_figure_name(path)
+    except UnsupportedFeatureError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+_Output = Annotated[
+    Path, typer.Option("--output", "-o", callback=_figure_name, help="The figure to write, .svg or .png.")
+]
 _Options = Annotated[
     list[str] | None,
     typer.Option(
@@ -41,15 +55,13 @@ def _written(output: Path) -> None:
 
 def _tokenizer(source: str, option: list[str] | None, output: Path) -> Any:
     from numba_nlp.loading import load_tokenizer
-    from vocab_tools.plotting.drawing import check_figure_name
 
-    check_figure_name(output)
     given = source_of(source)
     refuse_overwriting(output, given if isinstance(given, list) else [given])
     return load_tokenizer(given, **parse_values(option or [], "--option"))
 
 
-@plot_app.command("lengths")
+@plot_app.command("lengths", cls=Command)
 def lengths_command(
     source: _Vocabulary,
     output: _Output,
@@ -68,7 +80,7 @@ def lengths_command(
         _written(output)
 
 
-@plot_app.command("frequencies")
+@plot_app.command("frequencies", cls=Command)
 def frequencies_command(
     source: _Vocabulary,
     output: _Output,
@@ -86,7 +98,7 @@ def frequencies_command(
         _written(output)
 
 
-@plot_app.command("fertility")
+@plot_app.command("fertility", cls=Command)
 def fertility_command(
     sources: Annotated[
         list[str],
@@ -131,7 +143,7 @@ def fertility_command(
         _written(output)
 
 
-@plot_app.command("merges")
+@plot_app.command("merges", cls=Command)
 def merges_command(
     source: _Vocabulary,
     word: Annotated[str, typer.Argument(metavar="WORD", help="A word, or a short text.")],
@@ -142,11 +154,9 @@ def merges_command(
     """How the tokens of a word are merged of its characters, by BPE; numbers are the order of the merges."""
     with errors_in_one_line():
         from vocab_tools.editing.opening import open_vocabulary
-        from vocab_tools.plotting.drawing import check_figure_name
         from vocab_tools.plotting.figures import draw_tree
         from vocab_tools.plotting.trees import merge_tree
 
-        check_figure_name(output)
         given = source_of(source)
         refuse_overwriting(output, given if isinstance(given, list) else [given])
         opened = open_vocabulary(given, parse_values(option or [], "--option"))
@@ -154,7 +164,7 @@ def merges_command(
         _written(output)
 
 
-@plot_app.command("trie")
+@plot_app.command("trie", cls=Command)
 def trie_command(
     words: Annotated[list[str], typer.Argument(metavar="WORD...", help="The words.")],
     output: _Output,
@@ -171,7 +181,7 @@ def trie_command(
         _written(output)
 
 
-@plot_app.command("lattice")
+@plot_app.command("lattice", cls=Command)
 def lattice_command(
     source: _Vocabulary,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A short text.")],

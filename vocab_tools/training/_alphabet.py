@@ -93,6 +93,10 @@ def begin(
     else:
         kept = _kept(totals, checked_characters(initial_alphabet), limit_alphabet)
         texts = {point: chr(point) for point in kept}
+        # as in tokenizers, a character that is a special token stays in words whatever the alphabet is limited to
+        special = {ord(token) for token in tokens if len(token) == 1}
+        kept = sorted(special.union(kept))
+        texts.update((point, chr(point)) for point in special)
     n_rows = max([*kept, int(np.flatnonzero(totals).max(initial=-1))], default=-1) + 1
     used = np.zeros(FORMS * n_rows, np.uint8)
     mark_forms(counts.data, counts.offsets, is_bytes, used)

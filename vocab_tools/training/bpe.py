@@ -83,7 +83,7 @@ def train_bpe(
 
     Parameters
     ----------
-    source : path-like, str, iterable of path-like or str, Arrow column, Mapping, WordCounts
+    source : path-like, str, iterable of path-like or str, Arrow column, Mapping, iterable of pairs, WordCounts
         As of :func:`vocab_tools.training.counts.count_words`; counted words are taken as they are.
     kind : {"byte-level", "character", "subword-nmt", "sentencepiece"}
         Tokens of bytes, as GPT-2's; of characters with a mark at the end of words, as GPT's; codes of subword-nmt; of

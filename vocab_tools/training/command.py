@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from numba_nlp.errors import NumbaNlpError
-from vocab_tools.command_line import errors_in_one_line
+from numba_nlp.errors import NumbaNlpError, SourceFormatError
+from vocab_tools.command_line import errors_in_one_line, in_flags, is_stdout, show_options, written_to
 
 __all__ = ["BOTH_SPELLINGS", "train_command"]
 
@@ -34,6 +34,8 @@ _PLUMBING = {
     "files", "input_files", "output", "model_prefix", "to", "model_type", "input_format", "dict_input", "column",
     "as_json",
 }  # fmt: skip
+#: What BPE is trained when no kind is given, by the format of the output.
+_KIND_OF = {"sentencepiece": "sentencepiece", "subword-nmt": "subword-nmt", "fastbpe": "subword-nmt"}
 _BPE_SPECIALS = ("<unk>", "<s>", "</s>")
 
 
@@ -48,7 +50,7 @@ def train_command(
         list[str] | None,
         typer.Option("--input", "-i", help="Text file (.gz too), Parquet or Arrow file; - is stdin; commas or repeat."),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file or folder to write.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File or folder to write; - is stdout.")] = None,
     model_prefix: Annotated[str | None, _flag("The output without its suffix, which the format gives.")] = None,
     to: Annotated[str | None, _flag("Format of the output, as of convert; default: what its name tells.")] = None,
     model_type: Annotated[str, _flag("unigram, bpe, wordpiece, word or char.")] = "unigram",
@@ -59,7 +61,9 @@ def train_command(
     vocab_size: Annotated[int | None, _flag("Number of pieces.")] = None,
     num_threads: Annotated[int | None, _flag("Threads; the result does not depend on them.")] = None,
     errors: Annotated[str | None, _flag("Bytes that are not UTF-8: strict or replace.")] = None,
-    kind: Annotated[str | None, _flag("bpe: byte-level, character, subword-nmt or sentencepiece.")] = None,
+    kind: Annotated[
+        str | None, _flag("bpe: byte-level, character, subword-nmt, sentencepiece; default: what the output is of.")
+    ] = None,
     cut: Annotated[str | None, _flag("bpe: how words are cut (gpt2, llama3, ..., bert, whitespace, none).")] = None,
     num_symbols: Annotated[int | None, typer.Option("--symbols", "-s", help="subword-nmt: number of merges.")] = None,
     total_symbols: Annotated[bool | None, typer.Option("--total-symbols", help="Characters count too.")] = None,
@@ -124,11 +128,14 @@ def train_command(
             raise typer.BadParameter(f"{path} is an input and would be overwritten", param_hint="--output")
         source = _source(paths, "words" if dict_input else input_format, column)
         started = time.perf_counter()
-        trained = _train(source, model_type, wanted, options, path.stem or "trained")
+        trained = _train(source, model_type, wanted, options, "trained" if is_stdout(path) else path.stem)
         from vocab_tools.training.command_output import write_trained
 
-        written = write_trained(trained, path, wanted)
-        _report(trained, model_type, wanted, written, time.perf_counter() - started, as_json)
+        with written_to(path) as place:
+            written, read_with = write_trained(trained, place, wanted)
+        facts = _facts(trained, model_type, wanted, [path] if is_stdout(path) else written)
+        facts |= {"options": read_with, "seconds": round(time.perf_counter() - started, 3)}
+        _report(facts, vocab_size, as_json, is_stdout(path))
 
 
 def _checked(given: dict[str, Any], model_type: str) -> dict[str, Any]:
@@ -158,31 +165,48 @@ def _paths(given: list[str]) -> list[Path]:
 def _target(
     output: Path | None, prefix: str | None, to: str | None, model_type: str, kind: str | None
 ) -> tuple[Path, str]:
-    from vocab_tools.converting.formats import format_named
-    from vocab_tools.training.command_output import SUFFIXES, output_format
+    from vocab_tools.converting.formats import format_named, format_of_target
+    from vocab_tools.training.command_output import SUFFIXES
 
     if (output is None) == (prefix is None):
         raise typer.BadParameter("give --output, or --model-prefix", param_hint="--output")
-    if output is not None:
-        return output, output_format(output) if to is None else format_named(to)
-    usual = {"wordpiece": "vocab.txt", "bpe": "tokenizer.json"}.get(model_type, "sentencepiece")
-    if model_type == "bpe":
-        usual = {"subword-nmt": "subword-nmt", "sentencepiece": "sentencepiece"}.get(kind or "", usual)
+    if output is not None and not is_stdout(output):
+        return output, format_of_target(output) if to is None else format_named(to)
+    # without more words a prefix means what it means for spm_train
+    usual = "vocab.txt" if model_type == "wordpiece" else "sentencepiece"
+    if model_type == "bpe" and kind not in (None, "sentencepiece"):
+        usual = "subword-nmt" if kind == "subword-nmt" else "tokenizer.json"
     wanted = usual if to is None else format_named(to)
     if wanted not in SUFFIXES:
         raise typer.BadParameter(f"{wanted} is not trained", param_hint="--to")
-    return Path(f"{prefix}{SUFFIXES[wanted]}"), wanted
+    return output or Path(f"{prefix}{SUFFIXES[wanted]}"), wanted
 
 
 def _source(paths: list[Path], input_format: str | None, column: str) -> Any:
     from vocab_tools.training.command_sources import INPUT_FORMATS, columns, input_format_of, words
 
-    chosen = input_format or input_format_of(paths)
+    try:
+        chosen = input_format or input_format_of(paths)
+    except SourceFormatError as error:
+        raise typer.BadParameter(str(error), param_hint="--input") from error
     if chosen not in INPUT_FORMATS:
         raise typer.BadParameter(f"{chosen!r} is none of {', '.join(INPUT_FORMATS)}", param_hint="--input-format")
     if chosen == "text":
         return paths
     return words(paths) if chosen == "words" else columns(paths, chosen, column)
+
+
+def _usual_tokens(options: dict[str, Any], wanted: str) -> None:
+    """Special tokens that the formats need, where none are asked for: else what is written could not be read."""
+    if "unk_token" in options:
+        options.setdefault("special_tokens", [options["unk_token"]])
+    if "special_tokens" in options or options["kind"] == "subword-nmt":
+        return
+    if options["kind"] != "byte-level":
+        options["special_tokens"] = _BPE_SPECIALS if wanted == "sentencepiece" else _BPE_SPECIALS[:1]
+        options["unk_token"] = _BPE_SPECIALS[0]
+    elif wanted == "merges.txt":
+        options["special_tokens"] = ("<|endoftext|>",)
 
 
 def _train(source: Any, model_type: str, wanted: str, options: dict[str, Any], name: str) -> Any:
@@ -193,29 +217,38 @@ def _train(source: Any, model_type: str, wanted: str, options: dict[str, Any], n
         if model_type == "wordpiece":
             return train_wordpiece(source, **options, **common)
         if model_type == "bpe":
-            if wanted == "sentencepiece" and options.get("kind") == "sentencepiece":
-                options.setdefault("special_tokens", _BPE_SPECIALS)
-                options.setdefault("unk_token", "<unk>")
+            options.setdefault("kind", _KIND_OF.get(wanted, "byte-level"))
+            _usual_tokens(options, wanted)
             return train_bpe(source, **options, **common)
         return train_unigram(source, model_type=model_type, **options, **common)
     except NumbaNlpError:
         raise
     except ValueError as error:  # an option that is out of its range, or does not fit the corpus
-        raise typer.BadParameter(str(error)) from error
+        raise typer.BadParameter(in_flags(str(error))) from error
 
 
-def _report(trained: Any, model_type: str, wanted: str, written: list[Path], seconds: float, as_json: bool) -> None:
+def _facts(trained: Any, model_type: str, wanted: str, written: list[Path]) -> dict[str, Any]:
     pieces = getattr(trained, "pieces", None) or trained.vocabulary
-    reached = getattr(trained, "reached", True)
-    content = {
+    facts: dict[str, Any] = {
         "model_type": model_type, "format": wanted, "paths": [str(path) for path in written],
-        "vocab_size": len(pieces), "reached": reached, "seconds": round(seconds, 3),
+        "vocab_size": len(pieces), "reached": getattr(trained, "reached", True),
     }  # fmt: skip
     if hasattr(trained, "merges"):
-        content["merges"] = len(trained.merges)
+        facts["merges"] = len(trained.merges)
+    return facts
+
+
+def _report(facts: dict[str, Any], size: int | None, as_json: bool, beside: bool) -> None:
+    """Say what was trained; on stderr where the vocabulary itself is on stdout."""
     if as_json:
-        typer.echo(json.dumps(content, ensure_ascii=False))
+        typer.echo(json.dumps(facts, ensure_ascii=False), err=beside)
         return
-    typer.echo(f"{model_type}: {len(pieces)} pieces -> {', '.join(map(str, written))} ({wanted}, {seconds:.1f} s)")
-    if not reached:
-        typer.echo("note: the corpus gives no more; the size asked for was not reached")
+    n_pieces, where = facts["vocab_size"], ", ".join(facts["paths"])
+    typer.echo(
+        f"{facts['model_type']}: {n_pieces} pieces -> {where} ({facts['format']}, {facts['seconds']:.1f} s)", err=beside
+    )
+    show_options(facts["options"], err=beside)
+    if not facts["reached"]:
+        typer.echo("note: the corpus gives no more; the size asked for was not reached", err=beside)
+    if size is not None and n_pieces > size:
+        typer.echo(f"note: more than the {size} asked for: special tokens and characters alone are", err=beside)

@@ -6,12 +6,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from numba_nlp.errors import SourceFormatError
+from numba_nlp.errors import ConversionError, SourceFormatError, UnsupportedFeatureError
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel
 from vocab_tools.formats.sentencepiece_writer import write_model
 from vocab_tools.training.trained import TrainedBpe, TrainedWordPiece
 
-__all__ = ["SUFFIXES", "output_format", "write_trained"]
+__all__ = ["SUFFIXES", "write_trained"]
 
 Trained = SentencePieceModel | TrainedBpe | TrainedWordPiece
 #: What is put behind ``--model-prefix``; for two files it is their folder.
@@ -19,26 +19,9 @@ SUFFIXES = {
     "sentencepiece": ".model", "tokenizer.json": ".json", "merges.txt": "", "tiktoken": ".tiktoken",
     "vocab.txt": ".vocab.txt", "subword-nmt": ".codes", "fastbpe": ".fastbpe", "compiled": ".safetensors",
 }  # fmt: skip
-_CODES = (".codes", ".bpe")
 
 
-def output_format(path: Path) -> str:
-    """The format that a name tells; a folder, or a name without suffix, is one of ``vocab.json`` and ``merges.txt``.
-
-    Raises
-    ------
-    SourceFormatError
-    """
-    from vocab_tools.converting.formats import format_of_target
-
-    if path.suffix in _CODES or path.name.startswith("codes"):
-        return "subword-nmt"
-    if path.is_dir() or not path.suffix:
-        return "merges.txt"
-    return format_of_target(path)
-
-
-def write_trained(trained: Trained, path: Path, wanted: str) -> list[Path]:
+def write_trained(trained: Trained, path: Path, wanted: str) -> tuple[list[Path], dict[str, Any]]:
     """Write a trained vocabulary.
 
     Parameters
@@ -50,8 +33,9 @@ def write_trained(trained: Trained, path: Path, wanted: str) -> list[Path]:
 
     Returns
     -------
-    list of Path
-        What was written.
+    paths, options : list of Path, dict
+        What was written, and with which options of :func:`vocab_tools.compile` it is read as this vocabulary: a
+        format that does not hold everything is given the rest.
 
     Raises
     ------
@@ -63,15 +47,20 @@ def write_trained(trained: Trained, path: Path, wanted: str) -> list[Path]:
         raise SourceFormatError(f"{path}: a file; vocab.json and merges.txt are written into a folder")
     direct = _writers(trained)
     if wanted in direct:
-        made = direct[wanted](path)
-        return list(made) if made else [path]
+        direct[wanted](path)
+        return [path], {}
     from vocab_tools.converting.api import convert
 
+    # what is converted is read back and compared
     own, write = next(iter(direct.items()))
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"{path.stem or trained.name}{SUFFIXES[own]}"
         write(source)
-        return list(convert(source, path, to=wanted).paths)
+        try:
+            made = convert(source, path, to=wanted)
+        except (ConversionError, UnsupportedFeatureError) as error:
+            raise type(error)(str(error).replace(str(source), "what was trained")) from error
+        return list(made.paths), made.options
 
 
 def _writers(trained: Trained) -> dict[str, Any]:
@@ -79,14 +68,12 @@ def _writers(trained: Trained) -> dict[str, Any]:
     if isinstance(trained, SentencePieceModel):
         return {"sentencepiece": lambda path: write_model(path, trained)}
     if isinstance(trained, TrainedWordPiece):
-        return {"tokenizer.json": trained.write_tokenizer_json, "vocab.txt": trained.write_vocab_txt}
+        return {"tokenizer.json": trained.write_tokenizer_json}
     if trained.kind == "subword-nmt":
         return {"subword-nmt": trained.write_codes}
     writers: dict[str, Any] = {"tokenizer.json": trained.write_tokenizer_json}
     if trained.kind == "sentencepiece":
         writers["sentencepiece"] = trained.write_model
-    else:
-        writers["merges.txt"] = trained.write_gpt2_files
-    if trained.kind == "character":
+    if trained.kind == "character" and trained.cut == "whitespace":
         writers["subword-nmt"] = trained.write_codes
     return writers

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain
 from queue import SimpleQueue
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +20,20 @@ from numba_nlp._encoders.rows import NO_IDS, resolve_threads
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.kernels.segment.prefix import prefix_spaces
 from numba_nlp.text_rows import TextRows
+from vocab_tools.corpus import Block, Errors, is_column, read_blocks, rows_of
 from vocab_tools.formats.character_description import BertOptions
-from vocab_tools.training._corpus import Block, read_blocks, rows_of
 from vocab_tools.training._options import check_tokens
 from vocab_tools.training._word_tables import GrowingTable, join_tables, sort_words
 from vocab_tools.training.cuts import Cut, choose_cut
 
-__all__ = ["RowNormalizer", "WordCounts", "count_words"]
+__all__ = ["MOST_THREADS", "Errors", "RowNormalizer", "WordCounts", "count_words", "split_counted"]
 
-Errors = Literal["strict", "replace"]
 _Rows = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
 
 #: Largest count, of a word and of a corpus: what int64 holds.
 MAX_COUNT = (1 << 63) - 1
+#: Each thread that counts has a table and a few blocks of text; more than there are processors gain nothing.
+MOST_THREADS = max(64, os.cpu_count() or 1)
 
 
 @runtime_checkable
@@ -133,6 +136,41 @@ def _word_bytes(word: object, number: int) -> bytes:
     return key
 
 
+def split_counted(source: Any) -> tuple[WordCounts | None, Any]:
+    """Tell words that are counted from text.
+
+    Parameters
+    ----------
+    source : object
+        As of :func:`count_words`.
+
+    Returns
+    -------
+    counts, source : WordCounts or None, object
+        The counts, or None and what the text is to be read from: an iterator that was looked into stays whole.
+    """
+    if isinstance(source, WordCounts):
+        return source, None
+    if isinstance(source, Mapping):
+        return WordCounts.from_items(source), None
+    if isinstance(source, str | bytes | TextRows) or not isinstance(source, Iterable) or is_column(source):
+        return None, source
+    items = iter(source)
+    for head in items:
+        whole = chain((head,), items)
+        if isinstance(head, tuple):
+            return WordCounts.from_items(_pairs(whole)), None
+        return None, whole
+    return None, ()
+
+
+def _pairs(items: Iterable[Any]) -> Iterator[tuple[str | bytes, int]]:
+    for number, item in enumerate(items):
+        if not isinstance(item, tuple) or len(item) != 2:
+            raise TypeError(f"item {number} of `source` is {item!r:.60}, expected a word and its count as before")
+        yield item
+
+
 def count_words(
     source: Any,
     *,
@@ -148,9 +186,10 @@ def count_words(
 
     Parameters
     ----------
-    source : path-like, str, iterable of path-like or str, Arrow column, Mapping, WordCounts
+    source : path-like, str, iterable of path-like or str, Arrow column, Mapping, iterable of pairs, WordCounts
         Files of text (UTF-8, ``.gz`` too), of which each line is a row; a ``str`` by itself is a path. Or rows: an
-        iterable of ``str``, an Arrow column (missing rows are empty). Words with their counts are taken as they are.
+        iterable of ``str``, ``TextRows``, an Arrow column or an iterable of such columns (missing rows are empty).
+        Words with their counts, a mapping or pairs, are taken as they are.
     cut : str or BertOptions
         The name of a byte-level pattern (``"gpt2"``, ``"llama3"``, ...); lines keep their ends, as in tokenizers.
         ``"whitespace"``: what characters with the Unicode property White_Space part. ``"spaces"``: what U+0020 parts,
@@ -164,7 +203,7 @@ def count_words(
     user_defined_symbols : sequence of str
         Parts of the text that are no words: rows are cut there. Of several that begin at a place the longest counts.
     errors : {"strict", "replace"}
-        Bytes that are not UTF-8 raise, or become U+FFFD.
+        Text that is no valid Unicode raises, or has U+FFFD put there.
     n_threads : int, optional
         Default: ``NUMBA_NLP_NUM_THREADS``, else the processors that this process may use. The result does not depend
         on it.
@@ -190,17 +229,16 @@ def count_words(
     >>> dict(count_words(["to be or not to be"], cut="whitespace").items())
     {b'be': 2, b'not': 1, b'or': 1, b'to': 2}
     """
-    if isinstance(source, WordCounts):
-        return source
-    if isinstance(source, Mapping):
-        return WordCounts.from_items(source)
+    counted, source = split_counted(source)
+    if counted is not None:
+        return counted
     chosen = choose_cut(cut)
     if add_prefix_space and not chosen.is_byte_level:
         raise SourceFormatError(f"add_prefix_space=True applies to byte-level patterns, not to cut={cut!r}")
     if errors not in ("strict", "replace"):
         raise ValueError(f"`errors` must be 'strict' or 'replace', got {errors!r}")
     prepare = _Preparation(chosen, normalize, add_prefix_space, user_defined_symbols, errors)
-    tables = _count_blocks(read_blocks(source), chosen, prepare, resolve_threads(n_threads), progress)
+    tables = _count_blocks(read_blocks(source, errors), chosen, prepare, resolve_threads(n_threads), progress)
     table = join_tables(tables)
     if chosen.name == "bert":
         chunks, table = table.words(), GrowingTable()
@@ -212,6 +250,7 @@ def _count_blocks(
     blocks: Iterator[Block], cut: Cut, prepare: _Preparation, n_threads: int, progress: bool
 ) -> list[GrowingTable]:
     """Count all blocks; as many are in memory as there are threads, and one more that is being read."""
+    n_threads = min(n_threads, MOST_THREADS)
     tables = [GrowingTable() for _ in range(n_threads)]
     free: SimpleQueue[GrowingTable] = SimpleQueue()
     for table in tables:

@@ -138,6 +138,9 @@ class TrainedBpe(_Described):
     def write_gpt2_files(self, folder: str | PathLike[str]) -> tuple[Path, Path]:
         """Write ``vocab.json`` and ``merges.txt`` into a folder, which is made when it is not there.
 
+        They hold neither the pattern nor other options: a reader has to know ``cut``, ``add_prefix_space`` and marks.
+        :func:`vocab_tools.convert` of a ``tokenizer.json`` refuses what readers do not know.
+
         Raises
         ------
         ConversionError
@@ -250,11 +253,18 @@ class TrainedWordPiece(_Described):
     def write_vocab_txt(self, path: str | PathLike[str]) -> None:
         """Write a ``vocab.txt``: one token a line, by id.
 
+        It holds no options of the normaliser: a reader is given ``do_lower_case`` and its like.
+
         Raises
         ------
         ConversionError
-            A token that no line can be.
+            A token that no line can be, or a prefix other than that of BERT.
         """
+        if self.continuing_subword_prefix != "##":
+            raise ConversionError(
+                f"a vocab.txt is read with the prefix '##' inside words, not {self.continuing_subword_prefix!r}; a "
+                "tokenizer.json keeps it"
+            )
         described = self.description()
         assert isinstance(described, WordPieceDescription)
         _write(path, words_bytes(described))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,7 +19,7 @@ from vocab_tools.compiler.sentencepiece_samples import with_self_test
 from vocab_tools.formats.description import KIND_BYTE, KIND_CONTROL, KIND_NORMAL
 from vocab_tools.formats.sentencepiece_model import SentencePieceModel, parse
 from vocab_tools.formats.sentencepiece_writer import serialize
-from vocab_tools.training.counts import WordCounts
+from vocab_tools.training.counts import Errors, WordCounts, split_counted
 from vocab_tools.training.unigram_corpus import count_corpus
 from vocab_tools.training.unigram_options import MetaPiece, TrainingOptions, meta_pieces, normalizer_of
 from vocab_tools.training.unigram_seeding import Alphabet, Corpus, Pieces, alphabet_of, number_words, seed_pieces
@@ -41,7 +41,7 @@ def train_unigram(
     source: Any,
     *,
     name: str = "unigram",
-    errors: str = "strict",
+    errors: Errors = "strict",
     progress: bool = False,
     self_test: Sequence[str] = (),
     **options: Any,
@@ -50,9 +50,9 @@ def train_unigram(
 
     Parameters
     ----------
-    source : path, paths, iterable of str, Arrow column, WordCounts, or mapping of words to counts
-        One sentence a line or item; only counts of words are kept. Counts are taken as they are: words with their
-        U+2581, normalised.
+    source : path, paths, iterable of str, Arrow column, WordCounts, mapping of words to counts, or such pairs
+        As of :func:`vocab_tools.training.counts.count_words`, one sentence a line or item; only counts of words are
+        kept. Words that are counted already are taken as they are: with their U+2581, normalised.
     name : str
         Name of the vocabulary.
     errors : {"strict", "replace"}
@@ -103,9 +103,8 @@ def train_unigram(
     checked = TrainingOptions(**options)
     fixed = meta_pieces(checked)
     spec = normalizer_of(checked)
-    if isinstance(source, WordCounts | Mapping):
-        words = source if isinstance(source, WordCounts) else WordCounts.from_items(source)
-    else:
+    words, source = split_counted(source)
+    if words is None:
         words, n_skipped = count_corpus(source, checked, spec, errors=errors, progress=progress)
         if n_skipped:
             _log.warning(

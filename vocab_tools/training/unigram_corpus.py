@@ -16,9 +16,9 @@ from numba_nlp.kernels.segment.normalize_charsmap import normalize_rows, normali
 from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
 from numba_nlp.kernels.training.unigram_words import ALONE, SPLIT, SUFFIX, count_words, cut_rows
 from vocab_tools.compiler.charsmap import normalizer_tables, symbol_units
+from vocab_tools.corpus import Block, Errors, read_blocks, rows_of
 from vocab_tools.formats.sentencepiece_model import NormalizerSpec
-from vocab_tools.training._corpus import Block, read_blocks, rows_of
-from vocab_tools.training.counts import WordCounts
+from vocab_tools.training.counts import MOST_THREADS, WordCounts
 from vocab_tools.training.unigram_options import TrainingOptions
 
 __all__ = ["count_corpus"]
@@ -83,7 +83,7 @@ class _Words:
 class _Counting:
     """What is done to each block."""
 
-    def __init__(self, options: TrainingOptions, spec: NormalizerSpec, errors: str) -> None:
+    def __init__(self, options: TrainingOptions, spec: NormalizerSpec, errors: Errors) -> None:
         symbols = [symbol.encode() for symbol in options.user_defined_symbols]
         self._tables: NormalizerTables = normalizer_tables(spec, symbols)
         self._symbols = symbol_units(symbols)
@@ -117,7 +117,7 @@ class _Counting:
 
 
 def count_corpus(
-    source: Any, options: TrainingOptions, spec: NormalizerSpec, *, errors: str = "strict", progress: bool = False
+    source: Any, options: TrainingOptions, spec: NormalizerSpec, *, errors: Errors = "strict", progress: bool = False
 ) -> tuple[WordCounts, int]:
     """Count the words of a corpus.
 
@@ -144,7 +144,7 @@ def count_corpus(
     """
     from tqdm import tqdm
 
-    n_threads = options.threads()
+    n_threads = min(options.threads(), MOST_THREADS)
     counting = _Counting(options, spec, errors)
     free: SimpleQueue[_Words] = SimpleQueue()
     tables = [_Words() for _ in range(n_threads)]
@@ -171,17 +171,17 @@ def count_corpus(
     return counts, sum(table.n_skipped for table in tables)
 
 
-def _chosen_blocks(source: Any, options: TrainingOptions, errors: str) -> Iterator[Block]:
+def _chosen_blocks(source: Any, options: TrainingOptions, errors: Errors) -> Iterator[Block]:
     """Blocks of all sentences, or of those that ``input_sentence_size`` asks for."""
     wanted = options.input_sentence_size
     if not wanted:
-        yield from read_blocks(source)
+        yield from read_blocks(source, errors)
         return
     random = np.random.default_rng(options.seed)
     #: ``(-key, number, sentence)``: the sentences with the smallest keys so far, the largest of them first.
     kept: list[tuple[float, int, bytes]] = []
     number = 0
-    for block in read_blocks(source):
+    for block in read_blocks(source, errors):
         data, starts, ends = rows_of(block, True, errors)
         keys = random.random(starts.size) if options.shuffle_input_sentence else np.arange(starts.size) + number
         content = data.tobytes()

@@ -48,7 +48,7 @@ def train_wordpiece(
 
     Parameters
     ----------
-    source : path-like, str, iterable of path-like or str, Arrow column, Mapping, WordCounts
+    source : path-like, str, iterable of path-like or str, Arrow column, Mapping, iterable of pairs, WordCounts
         As of :func:`vocab_tools.training.counts.count_words`; counted words are taken as they are.
     vocab_size : int
         Number of tokens, all counted.

@@ -77,7 +77,8 @@ def recall_chunk(cache, data, start, n, low, high, home, ids, first):
     int64
         Number of ids; -1 when the cache does not hold the chunk.
     """
-    if not bring_home(cache, low, high, home):
+    # an empty home says that the cache does not hold it (`bring_home`): asked here, it costs no call
+    if peek(cache.entries, 4 * home + 1) == ZERO or not bring_home(cache, low, high, home):
         return np.int64(-1)
     if high >= FIRST_SHORT:
         return copy_ids(cache, home, ids, first)

@@ -1,4 +1,4 @@
-"""Rows of character BPE without the cache: merges left out at random, and text with the cuts written into it.
+"""Rows of character BPE as text with the cuts written into it, with or without dropout; nothing comes from a cache.
 
 Twin: ``numba_nlp.reference.segment.character_rows``.
 """
@@ -11,59 +11,11 @@ from numba_nlp._jit import kernel
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment.cached_rows import BLOCK
 from numba_nlp.kernels.segment.character_bpe import encode_words
-from numba_nlp.kernels.segment.character_spans import encode_text
 from numba_nlp.kernels.segment.character_words import fill_spaces
 
-__all__ = ["drop_rows", "segment_rows"]
+__all__ = ["segment_rows"]
 
 _SPACE = 0x20
-
-
-@kernel
-def drop_rows(tables, data, starts, ends, fixed, first_of_row, first_row, probability, state, scratch, ids, offsets):
-    """Ids of rows with merges left out at random.
-
-    Parameters
-    ----------
-    tables : CharacterBpeTables
-    data : uint8[m]
-        Valid UTF-8.
-    starts, ends, fixed, first_of_row : int64[s], int64[s], int32[s], int64[rows + 1]
-        Segments of rows: texts, or ids that are given (not negative).
-    first_row : int64
-        Row to begin with: those before are done.
-    probability : float64
-    state : uint64[3]
-        Seed and number of the first row; the number of a row is the stream of its random numbers.
-    scratch : CharacterBpeScratch
-    ids, offsets : int32[k], int64[rows + 1]
-        Written: ids of row ``r`` are ``ids[offsets[r]:offsets[r + 1]]``; room for two ids a byte and one a segment.
-
-    Returns
-    -------
-    int64
-        Number of rows; the row to go on with when a word of it does not fit into the scratch.
-    """
-    no_spans = scratch.starts[:0]
-    base = np.int64(state[1])
-    for row in range(first_row, first_of_row.size - 1):
-        out = offsets[row]
-        state[1] = np.uint64(base + row)
-        state[2] = np.uint64(0)
-        for part in range(first_of_row[row], first_of_row[row + 1]):
-            if fixed[part] >= 0:
-                ids[out] = fixed[part]
-                out += 1
-                continue
-            out = encode_text(
-                tables, data, starts[part], ends[part], probability, state, scratch, ids, no_spans, no_spans, out
-            )
-            if out < 0:
-                state[1] = np.uint64(base)
-                return np.int64(row)
-        offsets[row + 1] = out
-    state[1] = np.uint64(base)
-    return np.int64(first_of_row.size - 1)
 
 
 @kernel
@@ -83,7 +35,7 @@ def segment_rows(
     first_row : int64
         Row to begin with: those before are done.
     probability, state : float64, uint64[3]
-        As of :func:`drop_rows`.
+        As of :func:`numba_nlp.kernels.segment.dropout_rows.drop_rows`.
     separator : uint8[k]
     scratch : CharacterBpeScratch
     ids, starts, ends : int32[t], int64[t], int64[t]

@@ -6,10 +6,11 @@ Two rules are in use. Both merge the lowest rank first, the leftmost pair among 
     sentencepiece (``SampleEncode`` with ``alpha``): when a pair's turn comes it is dropped with probability ``p``, for
     good: it comes back only as another pair, when one of its symbols has grown.
 ``DROP_EACH_STEP``
-    the paper, subword-nmt and ``tokenizers`` (``dropout``): before each merge every pair is dropped with probability
-    ``p``, for this one step; merging ends at the first step without a pair left. ``tokenizers`` draws as well for pairs
-    that are gone already, and subword-nmt merges all places of the chosen pair that are left, from one step's draws;
-    here a step is one merge.
+    ``tokenizers`` (``dropout``): a pair whose turn comes is put aside with probability ``p``; the next one that is not
+    merges and brings back all that were put aside. Pairs stay in the queue when a merge takes a symbol of theirs away;
+    such a one has its turn as well, and unless it is put aside it brings the others back. So more merges are made than
+    in the paper, where before each merge every pair is dropped with probability ``p``, for this one step. (subword-nmt
+    follows the paper, pass by pass: :mod:`numba_nlp.kernels.segment.join_passes`.)
 
 ``p <= 0`` is merging without dropout, ``p >= 1`` leaves the symbols as they are.
 
@@ -89,10 +90,8 @@ def join_with_dropout(
         size = pop_key(heap, size)
         i = np.int64(key & np.uint64(0xFFFFFFFF))
         merge = np.int64(merges[i])
-        if merge < 0 or rank_of(merge_ranks, merge) != np.int64(key >> np.uint64(32)):
-            continue
-        if n_dropped > 0 and dropped[n_dropped - 1] == key:
-            # the same pair: its first entry was of an earlier one
+        is_gone = merge < 0 or rank_of(merge_ranks, merge) != np.int64(key >> np.uint64(32))
+        if is_gone and rule == DROP_ONCE:
             continue
         if probability > 0.0 and _draw(state) < probability:
             if rule == DROP_ONCE:
@@ -104,6 +103,8 @@ def join_with_dropout(
         for k in range(n_dropped):
             size = push_key(heap, size, dropped[k])
         n_dropped = 0
+        if is_gone:
+            continue
         symbol = merge_symbols[merge]
         j = np.int64(following[i])
         after = np.int64(following[j])

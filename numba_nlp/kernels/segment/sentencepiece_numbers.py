@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from numba_nlp._jit import kernel
-from numba_nlp.errors import STATUS_NOT_TILING
+from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment import sentencepiece_bpe_rows, sentencepiece_unigram
 from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.normalizer_tables import ESCAPE_WHITESPACES, MARK, SPACE, WHITESPACE_AS_SUFFIX
+from numba_nlp.kernels.segment.number_rows import numbers_function
 
 __all__ = ["number_pieces", "number_words_sentencepiece", "number_words_sentencepiece_bpe"]
 
@@ -92,69 +92,23 @@ def number_pieces(flags, kinds, text, token_ends, ids, first, n, splits, word, w
     return word + np.int32(has_bytes)
 
 
-def number_words(
-    tables, kinds, data, starts, ends, fixed, row_first_segment, ids, id_offsets, splits, scratch, alignment, words,
-    where,
-):  # fmt: skip
-    """Write the word number of every id of a batch: the code that is compiled for each family.
-
-    Parameters
-    ----------
-    tables : SentencePieceTables, or those of BPE
-    kinds : uint8[V]
-        Kinds of the pieces.
-    data : uint8[n]
-        Valid UTF-8.
-    starts, ends, fixed : int64[s], int64[s], int32[s]
-        Stretches of text, and given ids (>= 0).
-    row_first_segment : int64[rows + 1]
-        The stretches of each row.
-    ids, id_offsets : int32[m], int64[rows + 1]
-        What the rows were encoded to.
-    splits : int64
-        Whether words are cut at spaces.
-    scratch : SentencePieceScratch, or that of BPE
-    alignment : (int32[room], int32[room], int64[room])
-        Written: memory as long as ``scratch.text``.
-    words : int32[m]
-        Written.
-    where : int64[1]
-        Written on failure: the row.
-
-    Returns
-    -------
-    int64
-        0, or a status as of :func:`numba_nlp.kernels.segment.sentencepiece_unigram.align_text`.
-    """
-    from_starts, from_ends, token_ends = alignment
+def _number_text(tables, data, start, stop, working, ids, last, word, words, at):
+    kinds, splits, scratch, (from_starts, from_ends, token_ends) = working
+    n = align_text(  # noqa: F821  bound by `specialise`
+        tables, data, start, stop, scratch, from_starts, from_ends, token_ends, ids[:last], at
+    )
+    if n < 0:
+        return word, n
     flags = np.int64(tables.settings[0])
-    for row in range(id_offsets.size - 1):
-        where[0] = row
-        at, last = id_offsets[row], id_offsets[row + 1]
-        word = np.int32(0)
-        for part in range(row_first_segment[row], row_first_segment[row + 1]):
-            if fixed[part] >= 0:
-                if at >= last or ids[at] != fixed[part]:
-                    return np.int64(STATUS_NOT_TILING)
-                words[at] = word
-                word += np.int32(1)
-                at += 1
-                continue
-            n = align_text(  # noqa: F821  bound by `specialise`
-                tables, data, starts[part], ends[part], scratch, from_starts, from_ends, token_ends, ids[:last], at
-            )
-            if n < 0:
-                return n
-            word = number_pieces(flags, kinds, scratch.text, token_ends, ids, at, n, splits, word, words)
-            at += n
-        if at != last:
-            return np.int64(STATUS_NOT_TILING)
-    return np.int64(0)
+    return number_pieces(flags, kinds, scratch.text, token_ends, ids, at, n, splits, word, words), at + n
 
 
-number_words_sentencepiece = kernel(
-    specialise(number_words, "number_words_sentencepiece", align_text=sentencepiece_unigram.align_text)
-)
-number_words_sentencepiece_bpe = kernel(
-    specialise(number_words, "number_words_sentencepiece_bpe", align_text=sentencepiece_bpe_rows.align_text)
-)
+def _numbers_function(name, align_text):
+    return numbers_function(name, inlined(specialise(_number_text, f"_number_text_of_{name}", align_text=align_text)))
+
+
+# :func:`numba_nlp.kernels.segment.number_rows.number_words` with the tables of the family. The memory: kinds of the
+# pieces (uint8[V]), whether words are cut at spaces (int64), the scratch of the family, and for the alignment int32,
+# int32 and int64 as long as its ``text``.
+number_words_sentencepiece = _numbers_function("number_words_sentencepiece", sentencepiece_unigram.align_text)
+number_words_sentencepiece_bpe = _numbers_function("number_words_sentencepiece_bpe", sentencepiece_bpe_rows.align_text)

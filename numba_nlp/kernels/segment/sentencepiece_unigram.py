@@ -14,9 +14,10 @@ chunks:
 3. Those with two unknown characters in a row. Their ids are one id, but the running score adds each of them.
 
 The ids of chunks of the second and third kind have a *mark* before them, and the unknown characters of the third one
-id each. While a block of chunks has no mark, nothing is to be done. Else :func:`settle` goes through the block, adds up
-the running score from the ids, compares it with the limits, solves the chunk anew with that very running score where
-it must, and takes marks and repeated unknown ids out.
+id each. While a block of chunks has no mark, nothing is to be done. Else
+:func:`numba_nlp.kernels.segment.unigram_settling.settle` goes through the block, adds up the running score from the
+ids, compares it with the limits, solves the chunk anew with that very running score where it must, and takes marks and
+repeated unknown ids out.
 
 Scores of long rows approach :math:`R`, where a position that is not on the best path may make the sum start again. So
 settling also begins when the scores of the row may have come that far, and solves the chunks there. A mark of the first
@@ -28,13 +29,11 @@ Twin: ``numba_nlp.reference.segment.sentencepiece_unigram``: whole rows.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.errors import STATUS_NOT_TILING, STATUS_OUTPUT_FULL
-from numba_nlp.kernels.segment.cached_rows import enter_chunk, rows_function, specialise
+from numba_nlp.kernels.segment.cached_rows import enter_chunk, rows_function
 from numba_nlp.kernels.segment.fill_spaced import begin_row, fill_spaced
 from numba_nlp.kernels.segment.normalize_charsmap import ROW_ENDS, WHOLE_ROW, normalize
 from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
@@ -42,7 +41,6 @@ from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
     CHARACTERS,
     ID_GROWTH,
     MODEL,
-    SPACE,
     UNIGRAM,
     WHOLE,
 )
@@ -50,9 +48,16 @@ from numba_nlp.kernels.segment.tiled_ids import same_ids, tile
 from numba_nlp.kernels.segment.unigram import character_length, find_best, trace_path, write_ids
 from numba_nlp.kernels.segment.unigram_chunks import MAX_CHARACTERS, SPLIT_BEFORE_EACH, chunk_end
 from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, HALF_ULP, LARGEST, RESET, UNKNOWN_ID
+from numba_nlp.kernels.segment.unigram_settling import (
+    _SHRINK,
+    ANY_SCORE,
+    MARK,
+    MOST_HIDDEN,
+    _begins_with_space,
+    settle_function,
+)
 from numba_nlp.kernels.tables.darts import longest_match
 from numba_nlp.kernels.tables.double_array import find
-from numba_nlp.kernels.words import peek, unlikely
 
 __all__ = [
     "FILLS",
@@ -61,19 +66,8 @@ __all__ = [
     "encode_rows_whole",
     "encode_unseen",
     "fill_row",
-    "settle",
-    "settle_function",
 ]
 
-#: Bit of an element of the ids that is a mark; vocabularies have fewer ids. The other bits are the limit.
-MARK = 1 << 30
-#: Limit of a chunk that every running score suits.
-ANY_SCORE = MARK - 1
-#: Sum of the scores of a chunk without a mark, at most.
-MOST_HIDDEN = 5000.0
-#: At least one over ``1 + D u`` of the proofs.
-_SHRINK = 0.999
-_NO_KEY = np.uint64(0)
 #: As in the reference: how many matching symbols are looked at.
 _MOST_SYMBOLS = 64
 
@@ -86,11 +80,6 @@ def _normalize(tables, data, start, stop, edges, text, from_starts, from_ends):
         tables.settings,
     )  # fmt: skip
     return normalize(normalizer, data, start, stop, edges, text, from_starts, from_ends)
-
-
-@inlined
-def _begins_with_space(tables, data, start):
-    return np.int64(peek(tables.byte_traits, np.int64(peek(data, start)))) & SPACE != 0
 
 
 @kernel
@@ -220,133 +209,6 @@ def encode_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, 
     if home >= 0:
         enter_chunk(cache, data, start, n, low, high, home, ids, first, n_ids)
     return n_ids
-
-
-@inlined
-def _add_up(tables, ids, first, last, running):
-    """Running score behind ``ids[first:last]``."""
-    for i in range(first, last):
-        running += tables.piece_scores[ids[i]]
-    return running
-
-
-def _settle_marked(tables, cache, data, n, scratch, ids, out):
-    """:func:`settle` for a block with marks, or one in which the running score may start again."""
-    unknown = np.int32(tables.numbers[UNKNOWN_ID])
-    merges = tables.numbers[BYTE_FALLBACK] == 0
-    safe = _SHRINK * np.float64(tables.scores[RESET]) - MOST_HIDDEN - 1.0
-    emitted = scratch.emitted
-    write = emitted[0]
-    running = _add_up(tables, ids, scratch.known[0], write, np.float32(scratch.running[0]))
-    first, moved = write, np.int64(0)
-    for i in range(n):
-        last = emitted[i + 1] + moved
-        emitted[i] = write
-        start = scratch.starts[i]
-        if not _begins_with_space(tables, data, start):
-            running = np.float32(0)
-        limit = safe
-        if first < last and ids[first] >= MARK:
-            if ids[first] != MARK | ANY_SCORE:
-                limit = np.float64(ids[first] - MARK)
-            first += 1
-        if abs(np.float64(running)) < limit:
-            after_unknown = False
-            for k in range(first, last):
-                piece = ids[k]
-                running += tables.piece_scores[piece]
-                if not (after_unknown and piece == unknown):
-                    ids[write] = piece
-                    write += 1
-                after_unknown = merges and piece == unknown
-            first = last
-            continue
-        # the lists that the path was traced with take the ids: there may be more than before
-        scratch.running[0] = np.float64(running)
-        n_ids = solve_unseen(  # noqa: F821  bound by `settle_function`
-            tables, cache, data, start, scratch.ends[i] - start, _NO_KEY, _NO_KEY, np.int64(-1), scratch,
-            scratch.nodes, np.int64(0),
-        )  # fmt: skip
-        if n_ids < 0:
-            return n_ids
-        if n_ids > 0:
-            running = np.float32(scratch.running[0])
-        first = last
-        lacking = write + n_ids - first
-        if lacking > 0:
-            for k in range(out - 1, first - 1, -1):
-                ids[k + lacking] = ids[k]
-            first += lacking
-            out += lacking
-            moved += lacking
-        for k in range(n_ids):
-            ids[write + k] = scratch.nodes[k]
-        write += n_ids
-    emitted[n] = write
-    scratch.known[0] = write
-    scratch.running[0] = np.float64(running)
-    scratch.running[1] = abs(np.float64(running))
-    return write
-
-
-def settle(tables, cache, data, n, opened, scratch, ids, out):
-    """Make the ids of a block right for the running scores of its rows, as the module explains.
-
-    Parameters
-    ----------
-    tables, cache : SentencePieceTables, WordCache
-    data : uint8[m]
-    n : int64
-        Chunks in ``scratch.starts`` and ``scratch.ends``, at least one, with the places of their ids in
-        ``scratch.emitted``.
-    opened : int64
-        Number of the chunk with which the last row of the block begins, ``n`` when none of it is in the block yet; -1
-        when it began in an earlier block or with this one.
-    scratch : SentencePieceScratch
-        ``emitted``, ``running`` and ``known`` are written.
-    ids : int32[k]
-    out : int64
-        Place after the last id.
-
-    Returns
-    -------
-    int64
-        Place after the last id now; negative, as of :func:`encode_unseen`, when the scratch is too small.
-    """
-    begin = scratch.emitted[0]
-    if opened < 0 and not _begins_with_space(tables, data, scratch.starts[0]):
-        opened = np.int64(0)
-    held = np.int32(0)
-    for i in range(begin, out):
-        held |= ids[i]
-    largest = np.float64(tables.scores[LARGEST])
-    reached = (out - begin) * largest
-    if opened != 0:
-        reached += scratch.running[1]
-    if unlikely(held >= MARK or reached + MOST_HIDDEN + 1.0 > _SHRINK * np.float64(tables.scores[RESET])):
-        return settle_marked(tables, cache, data, n, scratch, ids, out)  # noqa: F821  bound by `settle_function`
-    if opened >= 0:
-        known = scratch.emitted[opened]
-        scratch.known[0] = known
-        scratch.running[0] = 0.0
-        scratch.running[1] = (out - known) * largest
-    else:
-        scratch.running[1] = reached
-    return out
-
-
-def settle_function(name: str, unseen: Any) -> Any:
-    """Build and compile :func:`settle` for a row encoder (:func:`numba_nlp.kernels.segment.cached_rows.rows_function`).
-
-    Parameters
-    ----------
-    name : str
-        Of the row encoder.
-    unseen : callable
-        :func:`encode_unseen`, or a stand-in.
-    """
-    marked = kernel(specialise(_settle_marked, f"_settle_marked_of_{name}", solve_unseen=unseen))
-    return inlined(specialise(settle, f"_settle_of_{name}", settle_marked=marked))
 
 
 @inlined

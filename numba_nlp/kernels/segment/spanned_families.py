@@ -19,6 +19,7 @@ import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment import character_bpe, sentencepiece_bpe_rows, wordpiece
+from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.fill_spaced import begin_row, fill_spaced
 from numba_nlp.kernels.segment.normalize_charsmap import ROW_ENDS, WHOLE_ROW, normalize
 from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
@@ -28,21 +29,13 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_memory import PREFIX_SYMBOL
 from numba_nlp.kernels.segment.sentencepiece_bpe_rows import _most_ids
 from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import BRIDGED, MODE
 from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import ID_GROWTH as BPE_GROWTH
-from numba_nlp.kernels.segment.sentencepiece_unigram import (
-    _SHRINK,
-    ANY_SCORE,
-    MARK,
-    MOST_HIDDEN,
-    _add_up,
-    _begins_with_space,
-    _mark_of,
-    find_path,
-)
+from numba_nlp.kernels.segment.sentencepiece_unigram import _mark_of, find_path
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import ID_GROWTH, MODEL, SPACE, UNIGRAM
 from numba_nlp.kernels.segment.spanned_rows import spanned_function, to_characters
 from numba_nlp.kernels.segment.spans import UNIT_CHAR
 from numba_nlp.kernels.segment.unigram import write_ids
 from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, LARGEST, RESET, UNKNOWN_ID
+from numba_nlp.kernels.segment.unigram_settling import _SHRINK, MARK, MOST_HIDDEN, _begins_with_space, settle_marked
 from numba_nlp.kernels.segment.window_words import fill_chunks
 from numba_nlp.kernels.words import unlikely
 
@@ -171,12 +164,14 @@ def _align_chunk(tables, data, start, n, scratch, memory):
 
 
 @kernel
-def _solve_again(tables, data, start, n, gap, unit, running, scratch, memory):
-    """Solve a chunk of Unigram with the running score before it: ids in ``scratch.nodes``, ranges in the memory."""
-    n_text = _align_chunk(tables, data, start, n, scratch, memory)
+def _solve_again(tables, data, i, scratch, working):
+    """Solve chunk ``i`` with the running score before it: ids in ``scratch.nodes``, spans in the memory."""
+    unit, memory = working
+    start = scratch.starts[i]
+    n_text = _align_chunk(tables, data, start, scratch.ends[i] - start, scratch, memory)
     if n_text <= 0:
         return n_text
-    at, n_steps, _ = find_path(tables, n_text, np.float32(running), scratch)
+    at, n_steps, _ = find_path(tables, n_text, np.float32(scratch.running[0]), scratch)
     path = scratch.path[at : at + n_steps]
     n_ids = write_ids(
         tables, scratch.text, np.int64(0), path, np.int64(0), scratch.nodes, memory.token_ends, np.int64(0)
@@ -187,12 +182,15 @@ def _solve_again(tables, data, start, n, gap, unit, running, scratch, memory):
         to_characters(data, start, n_ids, memory.starts)
         to_characters(data, start, n_ids, memory.ends)
     # the spaces before, of which the first one counts
-    for i in range(n_ids):
-        if memory.starts[i] != 0:
+    for k in range(n_ids):
+        if memory.starts[k] != 0:
             break
-        memory.starts[i] -= gap
-        if memory.ends[i] <= 1:
-            memory.ends[i] -= gap
+        memory.starts[k] -= memory.gaps[i]
+        if memory.ends[k] <= 1:
+            memory.ends[k] -= memory.gaps[i]
+    for k in range(n_ids):
+        memory.starts[k] += memory.bases[i]
+        memory.ends[k] += memory.bases[i]
     return n_ids
 
 
@@ -238,71 +236,7 @@ def solve_spans_sentencepiece_bpe(tables, data, start, n, low, high, scratch, me
     return n_ids
 
 
-@kernel
-def _settle_marked(tables, data, n, unit, scratch, memory, ids, span_starts, span_ends, out):
-    """:func:`settle_spans` for a block with marks, or one in which the running score may start again."""
-    unknown = np.int32(tables.numbers[UNKNOWN_ID])
-    merges = tables.numbers[BYTE_FALLBACK] == 0
-    safe = _SHRINK * np.float64(tables.scores[RESET]) - MOST_HIDDEN - 1.0
-    emitted = scratch.emitted
-    write = emitted[0]
-    running = _add_up(tables, ids, scratch.known[0], write, np.float32(scratch.running[0]))
-    first, moved = write, np.int64(0)
-    for i in range(n):
-        last = emitted[i + 1] + moved
-        emitted[i] = write
-        start = scratch.starts[i]
-        if not _begins_with_space(tables, data, start):
-            running = np.float32(0)
-        limit = safe
-        if first < last and ids[first] >= MARK:
-            if ids[first] != MARK | ANY_SCORE:
-                limit = np.float64(ids[first] - MARK)
-            first += 1
-        if abs(np.float64(running)) < limit:
-            after_unknown = False
-            for k in range(first, last):
-                piece = ids[k]
-                running += tables.piece_scores[piece]
-                if after_unknown and piece == unknown:
-                    span_ends[write - 1] = span_ends[k]
-                else:
-                    ids[write] = piece
-                    span_starts[write] = span_starts[k]
-                    span_ends[write] = span_ends[k]
-                    write += 1
-                after_unknown = merges and piece == unknown
-            first = last
-            continue
-        # the lists that the path was traced with take the ids: there may be more than before
-        scratch.running[0] = np.float64(running)
-        n_ids = _solve_again(
-            tables, data, start, scratch.ends[i] - start, memory.gaps[i], unit, running, scratch, memory
-        )
-        if n_ids < 0:
-            return n_ids
-        if n_ids > 0:
-            running = np.float32(scratch.running[0])
-        first = last
-        lacking = write + n_ids - first
-        if lacking > 0:
-            for k in range(out - 1, first - 1, -1):
-                ids[k + lacking] = ids[k]
-                span_starts[k + lacking] = span_starts[k]
-                span_ends[k + lacking] = span_ends[k]
-            first += lacking
-            out += lacking
-            moved += lacking
-        for k in range(n_ids):
-            ids[write + k] = scratch.nodes[k]
-            span_starts[write + k] = memory.bases[i] + memory.starts[k]
-            span_ends[write + k] = memory.bases[i] + memory.ends[k]
-        write += n_ids
-    emitted[n] = write
-    scratch.known[0] = write
-    scratch.running[0] = np.float64(running)
-    scratch.running[1] = abs(np.float64(running))
-    return write
+_settle_spans_marked = kernel(specialise(settle_marked, "_settle_spans_marked", solve_again=_solve_again))
 
 
 @inlined
@@ -312,7 +246,7 @@ def settle_spans(tables, cache, data, n, opened, unit, scratch, memory, ids, spa
     Parameters
     ----------
     tables, cache, data, n, opened
-        As of :func:`numba_nlp.kernels.segment.sentencepiece_unigram.settle`.
+        As of :func:`numba_nlp.kernels.segment.unigram_settling.settle`.
     unit : int64
         ``UNIT_BYTE`` or ``UNIT_CHAR`` of :mod:`numba_nlp.kernels.segment.spans`.
     scratch : SentencePieceScratch
@@ -341,7 +275,9 @@ def settle_spans(tables, cache, data, n, opened, unit, scratch, memory, ids, spa
     if opened != 0:
         reached += scratch.running[1]
     if unlikely(held >= MARK or reached + MOST_HIDDEN + 1.0 > _SHRINK * np.float64(tables.scores[RESET])):
-        return _settle_marked(tables, data, n, unit, scratch, memory, ids, span_starts, span_ends, out)
+        return _settle_spans_marked(
+            tables, data, n, scratch, (unit, memory), memory.starts, memory.ends, ids, span_starts, span_ends, out
+        )
     if opened >= 0:
         known = scratch.emitted[opened]
         scratch.known[0] = known

@@ -22,14 +22,14 @@ Twin: ``numba_nlp.reference.segment.spanned_rows``.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment import cached_rows
-from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK, make_keys, specialise
+from numba_nlp.kernels.segment.cached_rows import BLOCK, make_keys, specialise
+from numba_nlp.kernels.segment.spanned_rows_memory import END_SHIFT, MARK, MOST_IDS, PLACE_BITS, START_SHIFT
 from numba_nlp.kernels.segment.spans import ASCII_AHEAD, UNIT_CHAR, ascii_end, count_chars
 from numba_nlp.kernels.tables.hashing import equal_bytes
 from numba_nlp.kernels.tables.word_cache import (
@@ -46,22 +46,14 @@ from numba_nlp.kernels.tables.word_cache import (
 from numba_nlp.kernels.words import VECTOR, peek, poke, raw_store64, shift_right, unlikely
 
 __all__ = [
-    "MOST_IDS",
-    "SpanMemory",
     "encode_spanned_rows",
     "enter_spans",
-    "new_span_memory",
     "place_segments",
     "recall_spans",
     "spanned_function",
     "to_characters",
 ]
 
-#: Vocabularies with at most so many ids can be kept.
-MOST_IDS = 1 << 23
-START_SHIFT, END_SHIFT, PLACE_BITS = 23, 27, 15
-#: From here on the first of the ids of a chunk is a mark.
-MARK = 1 << 30
 _SIGN = 1 << 31
 _MARKED = np.uint64(_SIGN)
 _ID = np.uint64(MOST_IDS - 1)
@@ -69,36 +61,6 @@ _ID_PAIR = np.uint64((MOST_IDS - 1) << 32 | (MOST_IDS - 1))
 _PLACE = np.uint64(PLACE_BITS)
 _LIMIT = np.uint64(MARK - 1)
 _ZERO = np.uint64(0)
-
-
-class SpanMemory(NamedTuple):
-    """What one thread needs besides the scratch of its family; made by :func:`new_span_memory`."""
-
-    bases: NDArray[np.int64]  # [BLOCK + SLACK]: place of each chunk of the block in its row
-    gaps: NDArray[np.int64]  # [BLOCK + SLACK]: bytes between a chunk and the one before in its row
-    unknown: NDArray[np.int64]  # [1 + BLOCK + SLACK]: chunks of the block whose spans are not known, their number first
-    starts: NDArray[np.int64]  # [room]: of the tokens of one chunk
-    ends: NDArray[np.int64]  # [room]
-    packed: NDArray[np.int32]  # [2 * room]
-    from_starts: NDArray[np.int32]  # [room]: alignment of one chunk
-    from_ends: NDArray[np.int32]  # [room]
-    token_ends: NDArray[np.int64]  # [room]
-
-
-def new_span_memory(room: int) -> SpanMemory:
-    """Memory for chunks of which no more than ``room`` tokens, or bytes of normalised text, come."""
-    block = BLOCK + SLACK
-    return SpanMemory(
-        bases=np.zeros(block, np.int64),
-        gaps=np.zeros(block, np.int64),
-        unknown=np.zeros(1 + block, np.int64),
-        starts=np.zeros(room, np.int64),
-        ends=np.zeros(room, np.int64),
-        packed=np.zeros(2 * room, np.int32),
-        from_starts=np.zeros(room, np.int32),
-        from_ends=np.zeros(room, np.int32),
-        token_ends=np.zeros(room, np.int64),
-    )
 
 
 @kernel

@@ -114,6 +114,8 @@ def _product(tokens, left, right, state):
         stop += 1
     known = find_piece(tokens.lookup, data, offsets, data, begin, stop)
     if known >= 0:
+        # a special token is as long as what it is merged of, once it is
+        tokens.lengths[known] = tokens.lengths[left] + tokens.lengths[right]
         return known
     offsets[number + 1] = stop
     tokens.lengths[number] = tokens.lengths[left] + tokens.lengths[right]

@@ -45,22 +45,69 @@ def join_with_dropout(
     list of int
         The symbols left.
     """
+    if probability >= 1:
+        return list(symbols)
     # with each symbol where it starts, so that a pair can be told from another of the same symbols
     row = [(symbol, start) for start, symbol in enumerate(symbols)]
+    (_drop_once if rule == DROP_ONCE else _drop_each_step)(row, merges, probability, random)
+    return [symbol for symbol, _ in row]
+
+
+def _merge(row: list[tuple[int, int]], place: int, merges: Mapping[tuple[int, int], tuple[int, int]]) -> None:
+    (left, start), (right, _) = row[place : place + 2]
+    row[place : place + 2] = [(merges[left, right][1], start)]
+
+
+def _rank_at(row: list[tuple[int, int]], place: int, merges: Mapping[tuple[int, int], tuple[int, int]]) -> int | None:
+    """Rank of the pair whose left symbol is at a place, None without such a merge."""
+    if not 0 <= place < len(row) - 1 or (row[place][0], row[place + 1][0]) not in merges:
+        return None
+    return merges[row[place][0], row[place + 1][0]][0]
+
+
+def _drop_once(
+    row: list[tuple[int, int]],
+    merges: Mapping[tuple[int, int], tuple[int, int]],
+    probability: float,
+    random: Stream,
+) -> None:
     dropped: set[tuple[tuple[int, int], tuple[int, int]]] = set()
-    while probability < 1:
+    while True:
         candidates = [
-            (merges[left[0], right[0]][0], place)
-            for place, (left, right) in enumerate(pairwise(row))
-            if (left[0], right[0]) in merges and (left, right) not in dropped
+            (rank, place)
+            for place, pair in enumerate(pairwise(row))
+            if (rank := _rank_at(row, place, merges)) is not None and pair not in dropped
         ]
         for _, place in sorted(candidates):
             if probability <= 0 or random.draw() >= probability:
-                left, right = row[place : place + 2]
-                row[place : place + 2] = [(merges[left[0], right[0]][1], left[1])]
+                _merge(row, place, merges)
                 break
-            if rule == DROP_ONCE:
-                dropped.add((row[place], row[place + 1]))
+            dropped.add((row[place], row[place + 1]))
         else:
-            break
-    return [symbol for symbol, _ in row]
+            return
+
+
+def _drop_each_step(
+    row: list[tuple[int, int]],
+    merges: Mapping[tuple[int, int], tuple[int, int]],
+    probability: float,
+    random: Stream,
+) -> None:
+    def entries(*places: int) -> list[tuple[int, int]]:
+        """Rank of each pair there, and where its left symbol starts."""
+        return [(rank, row[at][1]) for at in places if (rank := _rank_at(row, at, merges)) is not None]
+
+    queue = entries(*range(len(row)))
+    aside: list[tuple[int, int]] = []
+    while queue:
+        rank, start = entry = min(queue)
+        queue.remove(entry)
+        if probability > 0 and random.draw() < probability:
+            aside.append(entry)
+            continue
+        queue += aside
+        aside = []
+        place = next((at for at, (_, begin) in enumerate(row) if begin == start), -1)
+        if _rank_at(row, place, merges) == rank:
+            _merge(row, place, merges)
+            queue += entries(place - 1, place)

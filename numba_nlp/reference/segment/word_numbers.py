@@ -1,4 +1,4 @@
-"""Twin of ``kernels/segment/word_numbers.py``: words as lists of bytes, from which ids take their share."""
+"""Twin of ``kernels/segment/word_numbers.py`` and ``number_rows.py``: words of bytes, from which ids take theirs."""
 
 from __future__ import annotations
 
@@ -22,41 +22,28 @@ def word_lengths(pattern, class_index, class_blocks, data, start, stop):
 
 
 def number_words(
-    pattern,
-    class_index,
-    class_blocks,
-    piece_offsets,
-    data,
-    starts,
-    ends,
-    fixed,
-    row_first_segment,
-    ids,
-    id_offsets,
-    words,
+    pattern, classes, data, starts, ends, fixed, row_first_segment, ids, id_offsets, piece_offsets, words, where
 ):
     """Write the word number of every id; returns the number of ids or a status."""
     for row in range(len(id_offsets) - 1):
+        where[0] = row
         numbers = []
         left = [int(number) for number in ids[id_offsets[row] : id_offsets[row + 1]]]
-        segments = range(row, row + 1)
-        if len(row_first_segment):
-            segments = range(row_first_segment[row], row_first_segment[row + 1])
         word = 0
-        for segment in segments:
-            if len(fixed) and fixed[segment] >= 0:
-                lengths = [None]
-            else:
-                lengths = word_lengths(pattern, class_index, class_blocks, data, starts[segment], ends[segment])
-            for length in lengths:
+        for segment in range(row_first_segment[row], row_first_segment[row + 1]):
+            if fixed[segment] >= 0:
+                if not left or left.pop(0) != fixed[segment]:
+                    return STATUS_NOT_TILING
+                numbers.append(word)
+                word += 1
+                continue
+            for length in word_lengths(pattern, *classes, data, starts[segment], ends[segment]):
                 taken = 0
-                while length is None or taken < length:
+                while taken < length:
                     if not left:
                         return STATUS_NOT_TILING
                     number = left.pop(0)
                     numbers.append(word)
-                    if length is None:
-                        break
                     taken += piece_offsets[number + 1] - piece_offsets[number]
                 word += 1
         if left:

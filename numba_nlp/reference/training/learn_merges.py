@@ -88,6 +88,7 @@ def learn_as_tokenizers(
         size = lengths[pair[0]] + lengths[pair[1]]
         if new == len(lengths):
             lengths.append(size)
+        lengths[new] = size  # of a special token too, once it is merged of others
         merges.append((*pair, new))
         found: dict[Pair, list[int]] = {}
 

@@ -119,6 +119,14 @@ def test_a_vocabulary_without_its_source(tmp_path):
         ({"source_files": [{"name": "a", "bytes": 4}, {"name": "a", "bytes": 4}]}, "source_files"),
         ({"source_files": [{"name": "a", "bytes": -4}]}, "source_files"),
         ({"source_files": None}, "source_files"),
+        ({"source_files": []}, "source_files"),
+        ({"source_files": [{"name": "a", "bytes": "4"}]}, "source_files"),
+        ({"source_files": [{"name": "a"}]}, "source_files"),
+        ({"source_is_folder": 1}, "source_is_folder"),
+        ({"source_options": {"source": "x"}}, "'source', which is no option that is kept"),
+        ({"source_options": {"nothing": 1}}, "'nothing', which is no option that is kept"),
+        ({"source_options": {"merges": "3"}}, "`merges` must be"),
+        ({"source_options": {"vocabulary": "../x"}}, "the vocabulary '../x', expected one of several files"),
         ({"source_options": 3}, "source_options"),
         ({"source_files": [{"name": "a", "bytes": 4}]}, "does not hold the 4 bytes"),
         ({"source_files": [{"name": "a", "bytes": 1 << 39}]}, "more than sources have"),
@@ -150,7 +158,7 @@ def test_wrong_calls(tmp_path):
     with pytest.raises(SourceFormatError, match="to='xml' is no format"):
         vocab_tools.convert(source, tmp_path / "out", to="xml")
     with pytest.raises(SourceFormatError, match="the name does not tell the format"):
-        vocab_tools.convert(source, tmp_path / "out")
+        vocab_tools.convert(source, tmp_path / "out.xml")
     with pytest.raises(SourceFormatError, match="ignore= takes"):
         vocab_tools.convert(source, tmp_path / "out", to="merges.txt", ignore=("merges",))
     with pytest.raises(ConversionError, match="is a folder, but"):
@@ -191,7 +199,13 @@ def test_the_command(tmp_path):
     assert (result.exit_code, result.stderr) == (0, "")
     assert json.loads(result.stdout)["paths"] == [str(output)]
     plain = run("convert", output, "-o", tmp_path / "back.tiktoken")
-    assert "read it with: pattern='o200k', special_tokens={}" in plain.stdout
+    assert "read it with: --option pattern=o200k --option 'special_tokens={}'" in plain.stdout
+    streamed = run("convert", output, "-o", "-", "--to", "tiktoken")
+    assert streamed.stdout_bytes == (tmp_path / "back.tiktoken").read_bytes()
+    assert streamed.stderr.startswith("tokenizer.json -> tiktoken: -\nread it with: ")
+    assert run("convert", output, "-o", "-").exit_code == 2
+    unknown = run("convert", output, "-o", tmp_path / "x.zzz")
+    assert "pass --to with one of sentencepiece" in unknown.stderr
     assert run("convert", source, "-o", output, "--option", "pattern=o200k", "--to", "vocab.txt").exit_code == 1
     assert run("convert", source, "-o", source).exit_code == 2
     assert run("convert", source).exit_code == 2

@@ -40,7 +40,7 @@ def test_ranks_need_options_and_say_those_of_the_new_file(tmp_path):
     options = [f"--option={name}={json.dumps(value)}" for name, value in source.options.items()]
     result = run("prune", source.paths, "-o", tmp_path / "new.tiktoken", "--size", "300", *options)
     assert result.exit_code == 0, result.output
-    assert "read it with: pattern='gpt2', special_tokens={'<|end|>': 299}" in result.stdout
+    assert """read it with: --option pattern=gpt2 --option 'special_tokens={"<|end|>": 299}'""" in result.stdout
 
 
 def test_extend(tmp_path):
@@ -57,6 +57,24 @@ def test_extend(tmp_path):
     )
     assert content["ids"] == {"<d>": 700}
     assert content["notes"] == ["the text '<d>' alone does not give its token (id 700)"]
+
+
+def test_names_streams_and_maps_are_checked_before_anything_is_written(tmp_path):
+    words = tmp_path / "vocab.txt"
+    words.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nab\n", encoding="utf-8")
+
+    def refused(*arguments, code, message, stdin=None):
+        result = CliRunner().invoke(app, list(map(str, arguments)), input=stdin)
+        assert result.exit_code == code, result.output
+        assert message in " ".join(result.stderr.split())
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["vocab.txt"]
+
+    prune = ("prune", words, "--size", 7, "-o")
+    refused(*prune, tmp_path / "q.json", code=1, message="by its name it is a tokenizer.json")
+    refused(*prune, "-", code=2, message="it goes into a file")
+    refused(*prune, tmp_path / "q.txt", "--map", tmp_path / "no" / "m.npy", code=1, message="no such folder")
+    extend = ("extend", words, "-o", tmp_path / "more.vocab.txt", "--tokens", "-")
+    refused(*extend, code=1, message="standard input: the bytes from offset 2 on are not UTF-8", stdin=b"x1\xff\n")
 
 
 def test_what_is_refused(tmp_path):

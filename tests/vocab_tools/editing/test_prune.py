@@ -131,4 +131,6 @@ def test_what_is_refused(tmp_path):
         vocab_tools.prune(tmp_path, tmp_path / "new", size=2)
     pair = SOURCES["merges"](tmp_path)
     with pytest.raises(SourceFormatError, match="needs a folder"):
+        vocab_tools.prune(pair.paths, codes.rename(tmp_path / "file.txt"), size=300)
+    with pytest.raises(SourceFormatError, match=r"by its name it is a vocab\.txt of BERT"):
         vocab_tools.prune(pair.paths, source.paths, size=300)

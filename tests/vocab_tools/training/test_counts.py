@@ -8,8 +8,9 @@ import pytest
 
 from numba_nlp.errors import InvalidTextError, SourceFormatError
 from tests.shared_data import shared
+from vocab_tools import corpus
 from vocab_tools.formats.character_description import BertOptions
-from vocab_tools.training import WordCounts, _corpus, count_words
+from vocab_tools.training import WordCounts, count_words
 
 TEXTS = ["to be, or not to be", "", "  that's the\tquestion \n", "日本語 ünïcödé İ\u0301"]
 
@@ -71,7 +72,7 @@ def test_blocks_and_threads_do_not_change_counts(cut, monkeypatch, tmp_path):
     path.write_text("".join(f"{'x' * (i % 40)} w{i % 7} é\n" for i in range(500)), encoding="utf-8")
     whole = list(count_words(path, cut=cut, n_threads=1).items())
     for size in (1, 17, 1000):
-        monkeypatch.setattr(_corpus, "BLOCK_BYTES", size)
+        monkeypatch.setattr(corpus, "BLOCK_BYTES", size)
         assert list(count_words(path, cut=cut, n_threads=3).items()) == whole
 
 
@@ -109,7 +110,7 @@ def test_rows_are_normalized():
 def test_bytes_that_are_no_text(tmp_path, monkeypatch):
     path = tmp_path / "broken.txt"
     path.write_bytes(b"good line\nbad \xff line\n")
-    monkeypatch.setattr(_corpus, "BLOCK_BYTES", 10)
+    monkeypatch.setattr(corpus, "BLOCK_BYTES", 10)
     with pytest.raises(InvalidTextError, match=r"broken\.txt: the bytes from offset 14 on are not UTF-8"):
         count_words(path, cut="gpt2")
     assert "\ufffd".encode() in dict(count_words(path, cut="whitespace", errors="replace").items())

@@ -69,6 +69,23 @@ def test_metaspace_merges_are_those_of_tokenizers(lines, options):
     assert (trained.vocabulary, list(trained.merges)) == (vocabulary, merges)
 
 
+@pytest.mark.parametrize(
+    ("texts", "options"),
+    [
+        (["ac", "ac", "bc"] * 3, {"special_tokens": ["a"], "limit_alphabet": 1}),
+        (["ac", "ac", "bc"] * 3, {"special_tokens": ["a"], "limit_alphabet": 0}),
+        (["abab abc"] * 3, {"special_tokens": ["b", "é"], "limit_alphabet": 2}),
+        (["ababab"] * 3, {"special_tokens": ["ab"], "max_token_length": 4}),
+        (["ababab abcabc"] * 3, {"special_tokens": ["abc", "ab"], "max_token_length": 5}),
+    ],
+)
+def test_special_tokens_that_words_are_made_of(texts, options):
+    """A character that is a special token stays in words; one that is merged is as long as its parts."""
+    vocabulary, merges = of_tokenizers(texts, lambda words: words.Metaspace(), vocab_size=60, **options)
+    trained = train_bpe(texts, kind="sentencepiece", vocab_size=60, **options)
+    assert (trained.vocabulary, list(trained.merges)) == (vocabulary, merges)
+
+
 def test_character_merges_are_those_of_tokenizers(lines):
     """tokenizers numbers characters at ends of words in no fixed order; given as special tokens they have one."""
     kind = {"kind": "character", "vocab_size": 2500}

@@ -113,6 +113,72 @@ def test_sources_and_formats(corpus, tmp_path):
     assert len((tmp_path / "vocab.txt").read_text(encoding="utf-8").splitlines()) == 200
 
 
+def test_the_call_of_spm_train(corpus, tmp_path):
+    """Its words alone give what it gives: a ``.model``, of BPE too."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    run("--input", corpus, "--model_prefix", tmp_path / "m", "--model_type", "bpe", "--vocab_size", 400)
+    assert encoded(tmp_path / "m.model") == (
+        sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "m.model")).encode(TEXTS)
+    )
+    run(corpus, "-o", tmp_path / "n.model", "--model-type", "bpe", "--vocab-size", 400)
+    assert (tmp_path / "n.model").read_bytes() == (tmp_path / "m.model").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "read_with"),
+    [
+        ("a.vocab.txt", ("wordpiece", "--no-lowercase"), {"do_lower_case": False}),
+        ("folder", ("bpe",), {"family": "gpt2"}),
+        ("a.tiktoken", ("bpe", "--cut", "llama3"), {"pattern": "llama3", "special_tokens": {}}),
+        ("a.json", ("bpe", "--kind", "sentencepiece"), {}),
+        ("a.json", ("bpe", "--kind", "character"), {}),
+    ],
+)
+def test_what_is_written_is_read_as_it_was_trained(corpus, tmp_path, name, options, read_with):
+    """What a format does not hold is said, as options for its reader."""
+    output = tmp_path / name
+    report = json.loads(run(corpus, "-o", output, "--vocab-size", 320, "--json", "--model-type", *options).stdout)
+    assert report["options"] == read_with
+    given = report["paths"] if len(report["paths"]) > 1 else report["paths"][0]
+    made = nlp.Tokenizer(vocab_tools.compile(given, **read_with))
+    run(corpus, "-o", tmp_path / "b.json", "--vocab-size", 320, "--model-type", *options)
+    if name != "folder":  # whose special token comes with the format
+        assert [ids.tolist() for ids in made.encode_batch(TEXTS)] == encoded(tmp_path / "b.json")
+    shown = run(corpus, "-o", output, "--vocab-size", 320, "--model-type", *options).stdout
+    assert ("read it with: --option" in shown) == bool(read_with)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("folder", "bpe", "--cut", "llama3"),
+        ("folder", "bpe", "--add-prefix-space"),
+        ("folder", "bpe", "--kind", "character", "--cut", "whitespace", "--end-of-word-suffix", "_"),
+        ("a.codes", "bpe", "--kind", "character"),
+        ("a.vocab.txt", "wordpiece", "--continuing-subword-prefix", "@@"),
+    ],
+)
+def test_what_a_format_cannot_say_is_refused(corpus, tmp_path, options):
+    name, model_type, *more = options
+    result = run(corpus, "-o", tmp_path / name, "--vocab-size", 320, "--model-type", model_type, *more, code=1)
+    assert "without a loss" in result.stderr or "would lose" in result.stderr
+    assert not (tmp_path / name).exists()
+
+
+def test_standard_output(corpus, tmp_path):
+    options = ("--model-type", "bpe", "--kind", "subword-nmt", "-s", 50)
+    run(corpus, "-o", tmp_path / "a.codes", *options)
+    result = run(corpus, "-o", "-", *options)
+    assert result.stdout_bytes == (tmp_path / "a.codes").read_bytes()
+    assert result.stderr.startswith("bpe: ")
+    run(corpus, "-o", "-", "--to", "merges.txt", "--model-type", "bpe", code=2)
+
+
+def test_sizes_that_cannot_be(corpus, tmp_path):
+    result = run(corpus, "-o", tmp_path / "vocab.txt", "--model-type", "wordpiece", "--vocab-size", 10)
+    assert "note: more than the 10 asked for" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -120,8 +186,9 @@ def test_sources_and_formats(corpus, tmp_path):
         (("--model-type", "unigram", "--min-frequency", "1"), 2, "--min-frequency"),
         (("--model-type", "wordpiece", "--symbols", "1"), 2, "--symbols"),
         (("--model-type", "nothing"), 2, "--model-type"),
-        (("--vocab-size", "0"), 2, "vocab_size"),
-        (("--model-type", "bpe"), 1, "a .model holds"),
+        (("--vocab-size", "0"), 2, "--vocab-size"),
+        (("--model-type", "bpe", "--kind", "byte-level"), 1, "it would lose how text is cut into words"),
+        (("--model-type", "unigram", "--vocab-size", "90000"), 2, "--no-hard-vocab-limit"),
     ],
 )
 def test_what_does_not_work(corpus, tmp_path, arguments, code, message):

@@ -25,17 +25,17 @@ def merges_bytes(merges: Iterable[Sequence[str]]) -> bytes:
     ConversionError
         A part holds a space or ends a line, or a merge would read as the version line.
     """
-    return _merge_lines(merges, "merges.txt")
+    return _merge_lines(merges, "merges.txt", "a tokenizer.json keeps it")
 
 
-def _merge_lines(merges: Iterable[Sequence[str]], what: str) -> bytes:
+def _merge_lines(merges: Iterable[Sequence[str]], what: str, way_out: str) -> bytes:
     lines = ["#version: 0.2"]
     for number, (left, right) in enumerate(merges):
         line = f"{left} {right}"
         if any(mark in part for part in (left, right) for mark in (" ", "\n", "\r")) or line.startswith("#version"):
             raise ConversionError(
                 f"the merge {number} of {left!r:.40} and {right!r:.40} cannot be a line of {what}, which has one "
-                "space between two parts; a tokenizer.json keeps it"
+                f"space between two parts; {way_out}"
             )
         lines.append(line)
     return "".join(f"{line}\n" for line in lines).encode()
@@ -72,7 +72,7 @@ def codes_bytes(merges: Iterable[Sequence[str]]) -> bytes:
     ConversionError
         As of :func:`merges_bytes`.
     """
-    return _merge_lines(merges, "codes")
+    return _merge_lines(merges, "codes", "take such characters out of the words")
 
 
 def fastbpe_bytes(merges: Iterable[Sequence[str]], counts: Iterable[int]) -> bytes:
