@@ -98,6 +98,11 @@ def cut_texts(first: Texts, second: Texts, template: Template, truncated: Trunca
     )  # fmt: skip
     if done < n:
         which = "first" if truncated.strategy == ONLY_FIRST else "second"
+        if which == "second" and not second.offsets.size:
+            raise ValueError(
+                f"row {done} is longer than `max_length` {truncated.max_length}, and `truncation` 'only_second' has no "
+                "second text to cut; pass `text_pair`, or truncation=True"
+            )
         raise ValueError(
             f"row {done}: the {which} text is too short to be cut to `max_length` {truncated.max_length} and keep an "
             "id; truncation='longest_first' cuts both texts"

@@ -145,8 +145,6 @@ def plan_truncation(
     not_cut = Truncation(LONGEST_FIRST, NO_LIMIT, 0, from_end, None)
     if strategy is False or strategy == "do_not_truncate":
         return not_cut
-    if strategy == "only_second" and not template.has_second:
-        raise ValueError("`truncation` is 'only_second', but there are no second texts; pass `text_pair`")
     if max_length is None:
         max_length = settings.max_length
     if max_length is None:

@@ -185,7 +185,10 @@ def test_tensors(bert: nlp.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
             {"truncation": "first"},
             "`truncation` must be .*'only_first', 'only_second' or 'do_not_truncate', got 'first'",
         ),
-        ({"truncation": "only_second", "max_length": 9}, "there are no second texts; pass `text_pair`"),
+        (
+            {"truncation": "only_second", "max_length": 3},
+            "longer than `max_length` 3.*no second text to cut; pass `text_pair`",
+        ),
         ({"max_length": -1}, "`max_length` must be a whole number from 0 on, got -1"),
         ({"max_length": 1}, r"special tokens, 2, got 1; raise it or pass add_special_tokens=False"),
         ({"max_length": 5, "stride": 3}, "`stride` must be less than .* room for, 3, got 3"),

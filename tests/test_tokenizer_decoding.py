@@ -174,11 +174,11 @@ def test_ids_that_are_not_there(bad: int) -> None:
         ([True], "whole numbers, got bool"),
         ([None], "whole numbers, got object"),
         ([2**70, 1.0], "whole numbers, got object"),
-        (5, "one-dimensional, got 0 dimensions"),
-        ("text", "one-dimensional, got 0 dimensions"),
-        (None, "one-dimensional, got 0 dimensions"),
-        ([[1]], "one-dimensional, got 2 dimensions; decode_batch takes rows"),
-        ([[1], [2, 3]], "one-dimensional; decode_batch takes rows"),
+        (5, "a list or array of whole numbers, got 5"),
+        ("text", "a list or array of whole numbers, got 'text'"),
+        (None, "a list or array of whole numbers, got None"),
+        ([[1]], "one-dimensional, got 2 dimensions"),
+        ([[1], [2, 3]], "one-dimensional, and is not"),
         (np.array(["2020"], "M8[Y]"), "whole numbers"),
     ],
     ids=repr,
@@ -194,6 +194,14 @@ def test_what_are_no_ids(ids: Any, message: str) -> None:
 def test_what_are_no_rows_of_ids(rows: Any) -> None:
     with pytest.raises(TypeError, match="row"):
         gpt2().ours.decode_batch(rows)
+
+
+def test_the_other_call_is_named() -> None:
+    for rows in ([[1]], [[1], [2, 3]]):
+        with pytest.raises(TypeError, match=r"; decode_batch takes rows$"):
+            gpt2().ours.decode(rows)
+    with pytest.raises(TypeError, match=r"ids \(row 0\) must be a list .*, got 1; `decode` takes a single row$"):
+        gpt2().ours.decode_batch([1, 2])
 
 
 def test_ids_that_end_inside_a_character() -> None:

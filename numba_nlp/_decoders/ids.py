@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numba_nlp._arguments import choice
+from numba_nlp._arguments import choice, shown
 from numba_nlp.errors import UnknownTokenError
 from numba_nlp.kernels.segment.decode import KIND_ABSENT
 from numba_nlp.ragged import Ragged
@@ -47,15 +47,27 @@ def gathered_rows(vocabulary: Vocabulary, ids: Ragged | NDArray[Any] | Iterable[
     return Ragged(np.concatenate(rows) if rows else np.zeros(0, np.int32), offsets)
 
 
+def _which(row: int | None) -> str:
+    return "ids" if row is None else f"ids (row {row})"
+
+
+def _hint(row: int | None) -> str:
+    return "; decode_batch takes rows" if row is None else ""
+
+
 def checked_ids(vocabulary: Vocabulary, ids: ArrayLike, row: int | None) -> NDArray[np.int32]:
     """One row of ids as a read-only int32 array; ids that int32 cannot hold are refused like other unknown ones."""
-    place = "" if row is None else f" (row {row})"
     try:
         given = np.asarray(ids)
     except ValueError:  # rows of different lengths
-        raise TypeError(f"ids{place} must be one-dimensional; decode_batch takes rows") from None
+        raise TypeError(f"{_which(row)} must be one-dimensional, and is not{_hint(row)}") from None
+    if given.ndim == 0:
+        raise TypeError(
+            f"{_which(row)} must be a list or array of whole numbers, got {shown(ids)}"
+            + ("" if row is None else "; `decode` takes a single row")
+        )
     if given.ndim != 1:
-        raise TypeError(f"ids{place} must be one-dimensional, got {given.ndim} dimensions; decode_batch takes rows")
+        raise TypeError(f"{_which(row)} must be one-dimensional, got {given.ndim} dimensions{_hint(row)}")
     exact = None
     if given.dtype.kind in ("f", "O"):
         # numpy makes floats or objects of lists with whole numbers beyond 64 bits
@@ -63,7 +75,7 @@ def checked_ids(vocabulary: Vocabulary, ids: ArrayLike, row: int | None) -> NDAr
         if all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in exact):
             given = exact
     if given.size and given.dtype.kind not in "iu" and given is not exact:
-        raise TypeError(f"ids{place} must be whole numbers, got {given.dtype}")
+        raise TypeError(f"{_which(row)} must be whole numbers, got {given.dtype}")
     if given.dtype != np.int32:
         outside = (given < 0) | (given > np.iinfo(np.int32).max) if given.size else np.zeros(0, np.bool_)
         if outside.any():

@@ -330,6 +330,8 @@ def open_source(
     for option in given:
         if option not in known:
             takers = [kind for kind, (_, accepted) in _READERS.items() if option in accepted]
+            if option in hub.HUB_OPTIONS:
+                raise TypeError(f"{option}= is for names of checkpoints on the hub; {found.paths[0]} is a file")
             if not takers:
                 raise TypeError(f"{option!r} is no option of any source")
             raise SourceFormatError(
