@@ -5,6 +5,7 @@ from ._version import __version__ as __version__
 from .inputs import ModelInputs as ModelInputs
 from .inputs import encode_padded as encode_padded
 from .loading import load_tokenizer as load_tokenizer
+from .models import load_model as load_model
 from .ragged import Ragged as Ragged
 from .text_rows import TextRows as TextRows
 from .tokenizer import Tokenizer as Tokenizer
@@ -19,6 +20,7 @@ __all__ = [
     "__version__",
     "encode_padded",
     "errors",
+    "load_model",
     "load_tokenizer",
     "warmup",
 ]

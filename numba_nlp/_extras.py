@@ -8,7 +8,12 @@ from typing import Any
 __all__ = ["EXTRAS", "extra"]
 
 #: What installs each.
-_INSTALLED_BY = {"awkward": "awkward", "pyarrow": "'numba_nlp[arrow]'", "torch": "'numba_nlp[models]'"}
+_INSTALLED_BY = {
+    "awkward": "awkward",
+    "pyarrow": "'numba_nlp[arrow]'",
+    "safetensors": "'numba_nlp[models]'",
+    "torch": "'numba_nlp[models]'",
+}
 #: Names of those libraries.
 EXTRAS = frozenset(_INSTALLED_BY)
 
@@ -18,7 +23,7 @@ def extra(name: str) -> Any:
 
     Parameters
     ----------
-    name : {"awkward", "pyarrow", "torch"}
+    name : {"awkward", "pyarrow", "safetensors", "torch"}
 
     Raises
     ------

@@ -54,7 +54,7 @@ class VocabularyFormatError(_FileError):
 
 
 class SourceFormatError(_FileError):
-    """A vocabulary source file (``vocab.json``, ``merges.txt``, ``.tiktoken`` ...) breaks its format."""
+    """A source file of a vocabulary (``vocab.json``, ``.tiktoken`` ...) or of a model breaks its format."""
 
 
 class UnsupportedFeatureError(_FileError):

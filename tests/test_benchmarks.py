@@ -27,6 +27,8 @@ SMALLEST = {
     "shape": "spaces",
     "threads": 2,
     "vocab_size": 8000,
+    "model": "ElectraForPreTraining",
+    "batch": "1x16",
 }
 
 
@@ -54,6 +56,9 @@ def test_every_module_holds_a_benchmark() -> None:
 def test_every_benchmark_runs(name: str, found: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "bench_adversarial":
         monkeypatch.setattr(module(name), "adversarial", lambda shape: corpora.ADVERSARIAL[shape](2_000))
+    if name == "bench_models":
+        pytest.importorskip("torch", reason="needs torch")
+        pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or later)")
     benchmark: Any = getattr(module(name), found)()
     names = getattr(benchmark, "param_names", ())
     params = dict(zip(names, getattr(benchmark, "params", ()), strict=True))
@@ -71,6 +76,8 @@ def test_every_benchmark_runs(name: str, found: str, backend: str, monkeypatch: 
         call(*chosen)
     for call in raw:
         compile(call(), found, "exec")
+    if hasattr(benchmark, "teardown"):
+        benchmark.teardown(*chosen)
 
 
 def test_training_benchmark_runs() -> None:

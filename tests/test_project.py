@@ -67,6 +67,12 @@ def test_tokenizer_needs_no_optional_package() -> None:
     assert not {"google.protobuf", "pandas", "polars", "pyarrow", "rich", "torch", "typer"} & loaded
 
 
+def test_models_are_found_without_their_packages() -> None:
+    loaded = modules_after("import numba_nlp; numba_nlp.load_model; import numba_nlp.models; dir(numba_nlp.models)")
+    assert "numba_nlp.models.loading" in loaded
+    assert not {"huggingface_hub", "numba", "safetensors", "torch", "transformers"} & loaded
+
+
 @pytest.mark.parametrize("package", ["numba_nlp", "vocab_tools"])
 def test_every_public_name_is_there_and_documented(package: str) -> None:
     module = importlib.import_module(package)

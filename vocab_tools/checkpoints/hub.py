@@ -1,20 +1,16 @@
-"""Checkpoints by name: the folder that huggingface_hub has for them, downloaded or from its cache."""
+"""Tokenizers of checkpoints by name: which names are checkpoints, and which files of them are read."""
 
 from __future__ import annotations
 
-import re
 from os import PathLike
-from pathlib import Path, PurePosixPath
 from typing import Any
 
-from numba_nlp.errors import SourceFormatError
+from numba_nlp import _hub
+from numba_nlp._hub import HUB_OPTIONS
 from vocab_tools.checkpoints.files import Folder
 
 __all__ = ["HUB_OPTIONS", "is_hub_name", "open_folder"]
 
-#: Keyword arguments that say where and how to look; those of transformers.
-HUB_OPTIONS = ("cache_dir", "local_files_only", "revision", "subfolder", "token")
-_NAME = re.compile(r"[A-Za-z0-9](?:[\w.-]*\w)?(?:/[A-Za-z0-9](?:[\w.-]*\w)?)?", re.ASCII)
 #: Endings of the files that are vocabulary sources: such a name is a file that is missing, no checkpoint.
 _FILE_ENDINGS = frozenset((
     ".bpe", ".codes", ".fastbpe", ".gz", ".json", ".merges", ".model", ".npz", ".safetensors", ".spm", ".tiktoken",
@@ -26,19 +22,8 @@ _NOT_NEEDED = ("*.safetensors.index.json", "*.bin.index.json", "*/*")
 
 
 def is_hub_name(source: object) -> bool:
-    """Whether a source can be the name of a checkpoint on the hub: ``name`` or ``owner/name``, and no path.
-
-    Where a folder is called as the owner, ``owner/name`` is a path in it: a mistyped one is not asked for on the hub.
-    """
-    return (
-        isinstance(source, str)
-        and _NAME.fullmatch(source) is not None
-        and ".." not in source
-        and "--" not in source
-        and PurePosixPath(source).suffix not in _FILE_ENDINGS
-        and not Path(source).exists()
-        and not ("/" in source and Path(source).parent.is_dir())
-    )
+    """Whether a source can be the name of a checkpoint on the hub, and no path."""
+    return _hub.is_hub_name(source, file_endings=_FILE_ENDINGS)
 
 
 def open_folder(source: str | PathLike[str], options: dict[str, Any]) -> Folder:
@@ -64,60 +49,5 @@ def open_folder(source: str | PathLike[str], options: dict[str, Any]) -> Folder:
     SourceFormatError
         An option has no sense.
     """
-    subfolder = _subfolder(options.pop("subfolder", None))
-    path = Path(source)
-    if path.is_dir():
-        # a folder is complete: transformers takes the options and has no use for them either
-        return Folder(_below(path, subfolder, str(source)), str(source))
-    return Folder(_below(_download(str(source), subfolder, options), subfolder, str(source)), str(source))
-
-
-def _subfolder(given: Any) -> str:
-    if given is None or given == "":
-        return ""
-    parts = PurePosixPath(given).parts if isinstance(given, str) else ()
-    if not parts or ".." in parts or PurePosixPath(given).is_absolute() or "\\" in given or ":" in given:
-        raise SourceFormatError(f"subfolder= must be a path within the checkpoint, got {given!r}")
-    return "/".join(parts)
-
-
-def _below(path: Path, subfolder: str, source: str) -> Path:
-    found = path / subfolder
-    if not found.is_dir():
-        raise FileNotFoundError(f"{source}: there is no folder {subfolder!r} in this checkpoint")
-    return found
-
-
-def _download(name: str, subfolder: str, options: dict[str, Any]) -> Path:
-    try:
-        from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError
-    except ImportError as error:
-        raise FileNotFoundError(
-            f"{name}: there is no such file or folder; to take it as the name of a checkpoint on the Hugging Face hub "
-            "the package huggingface_hub is needed: pip install 'numba_nlp[hub]'"
-        ) from error
-    begin = f"{subfolder}/" if subfolder else ""
-    try:
-        return Path(
-            snapshot_download(
-                name,
-                allow_patterns=[f"{begin}{pattern}" for pattern in _PATTERNS],
-                ignore_patterns=[f"{begin}{pattern}" for pattern in _NOT_NEEDED],
-                **options,
-            )
-        )
-    except (LocalEntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError) as error:
-        if isinstance(error, RevisionNotFoundError):
-            where = "of this revision on the Hugging Face hub; mend revision="
-        elif isinstance(error, RepositoryNotFoundError):
-            where = "of this name on the Hugging Face hub that this account may read; mend the name"
-        elif options.get("local_files_only") or error.__cause__ is None:
-            where = "of this name in the cache of the Hugging Face hub, which is not asked; mend the name"
-        else:
-            reason = type(error.__cause__).__name__
-            where = (
-                f"of this name in the cache of the Hugging Face hub, which cannot be reached ({reason}); mend the "
-                "name, or the connection"
-            )
-        raise FileNotFoundError(f"{name}: there is no such file or folder, and no checkpoint {where}") from error
+    path = _hub.find_folder(source, options, wanted=_PATTERNS, not_wanted=_NOT_NEEDED)
+    return Folder(path, str(source))

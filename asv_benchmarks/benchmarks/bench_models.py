@@ -1,0 +1,154 @@
+"""One pass through a model, and loading it; transformers beside, at base sizes with random weights.
+
+The ratio in one process, passes of both by turns (which asv cannot do), is printed by
+
+    python -m asv_benchmarks.benchmarks.bench_models [part of a name ...]
+"""
+
+from __future__ import annotations
+
+import inspect
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+#: Sizes of one side of bart-base and of the OPUS-MT models.
+_BART = {"layers": 6, "attention_heads": 12, "ffn_dim": 3072}
+_MARIAN = {"layers": 6, "attention_heads": 8, "ffn_dim": 2048}
+#: Class of transformers -> what differs from its default sizes, which are those of the base models.
+MODELS: dict[str, dict[str, Any]] = {
+    "BertModel": {},
+    "DistilBertForSequenceClassification": {},
+    "ElectraForPreTraining": {},
+    "RobertaForMaskedLM": {},
+    "GPT2LMHeadModel": {},
+    "OpenAIGPTLMHeadModel": {},
+    # the base model; the family's defaults are those of the large one
+    "XLNetLMHeadModel": {"d_model": 768, "n_head": 12, "d_inner": 3072, "n_layer": 12, "use_mems_eval": False},
+    "BartForConditionalGeneration": {
+        **{f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in _BART.items()},
+        "d_model": 768,
+    },
+    "MarianMTModel": {
+        **{f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in _MARIAN.items()},
+        "d_model": 512,
+        "activation_function": "swish",
+        "scale_embedding": True,
+    },
+    "T5ForConditionalGeneration": {"decoder_start_token_id": 0},
+}
+#: Name -> rows, width, and whether the second half of all rows but the first is padding.
+BATCHES = {"1x16": (1, 16, False), "1x128": (1, 128, False), "8x32": (8, 32, False), "8x32 padded": (8, 32, True)}
+
+
+def write_checkpoint(name: str, folder: Path) -> None:
+    """A checkpoint with random weights, saved by transformers."""
+    import transformers
+
+    kind = getattr(transformers, name)
+    kind(kind.config_class(**MODELS[name])).save_pretrained(folder)
+
+
+def load(backend: str, name: str, folder: Path) -> Any:
+    """The model of a checkpoint."""
+    if backend == "numba_nlp":
+        import numba_nlp as nlp
+
+        return nlp.load_model(folder)
+    import transformers
+
+    return getattr(transformers, name).from_pretrained(folder).eval()
+
+
+def make_call(model: Any, batch: str) -> Callable[[], Any]:
+    """One pass, without gradients."""
+    import torch
+
+    rows, width, padded = BATCHES[batch]
+    ids = torch.from_numpy(np.random.default_rng(0).integers(5, 20_000, (rows, width)))
+    mask = torch.ones_like(ids)
+    if padded:
+        mask[1:, width // 2 :] = 0
+    inputs = {"input_ids": ids, "attention_mask": mask}
+    if "decoder_input_ids" in inspect.signature(model.forward).parameters:
+        inputs["decoder_input_ids"] = ids[:, : width // 2]
+
+    def call() -> Any:
+        with torch.inference_mode():
+            return model(**inputs)
+
+    return call
+
+
+class _Models:
+    """A checkpoint, and its model loaded."""
+
+    param_names = ("backend", "model", "batch")
+    timeout = 300
+
+    def setup(self, backend: str, name: str, batch: str) -> None:
+        for package in ("torch", "transformers", "safetensors"):
+            if find_spec(package) is None:
+                raise NotImplementedError(f"{package} is not installed")
+        self._folder = tempfile.TemporaryDirectory()
+        write_checkpoint(name, Path(self._folder.name))
+        self._call = make_call(load(backend, name, Path(self._folder.name)), batch)
+        self._call()
+
+    def teardown(self, *_: str) -> None:
+        self._folder.cleanup()
+
+
+class Models(_Models):
+    """Forward passes."""
+
+    params = (["numba_nlp", "transformers"], list(MODELS), list(BATCHES))
+
+    def time_forward(self, backend: str, name: str, batch: str) -> None:
+        self._call()
+
+    def peakmem_forward(self, backend: str, name: str, batch: str) -> None:
+        self._call()
+
+
+class LoadModels(_Models):
+    """From the folder to a model; the file is in the page cache."""
+
+    params = (["numba_nlp", "transformers"], list(MODELS), ["1x16"])
+
+    def time_load(self, backend: str, name: str, batch: str) -> None:
+        load(backend, name, Path(self._folder.name))
+
+
+def ratios(names: list[str], rounds: int = 15) -> None:
+    """Print how many times as long transformers takes: of the medians, and of the quickest passes."""
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            write_checkpoint(name, Path(folder))
+            models = [load(backend, name, Path(folder)) for backend in ("transformers", "numba_nlp")]
+            for batch in BATCHES:
+                calls = [make_call(model, batch) for model in models]
+                seconds: list[list[float]] = [[], []]
+                for _ in range(rounds + 1):
+                    for call, taken in zip(calls, seconds, strict=True):
+                        start = time.perf_counter()
+                        call()
+                        taken.append(time.perf_counter() - start)
+                theirs, ours = (taken[1:] for taken in seconds)
+                print(
+                    f"{name:36} {batch:12} ours {1e3 * statistics.median(ours):8.2f} ms   "
+                    f"transformers / ours: medians {statistics.median(theirs) / statistics.median(ours):.2f}, "
+                    f"quickest {min(theirs) / min(ours):.2f}",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    ratios([name for name in MODELS if not sys.argv[1:] or any(part in name for part in sys.argv[1:])])

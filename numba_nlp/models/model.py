@@ -1,0 +1,89 @@
+"""What all models have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from numba_nlp.models.weights import TensorMap
+
+__all__ = ["Model"]
+
+
+class Model(nn.Module):
+    """A model: a torch module that knows its settings and how the tensors of a checkpoint are named.
+
+    Parameters
+    ----------
+    settings : dataclass
+        Frozen; of the family.
+    head : str
+        One of ``families.HEADS``.
+
+    Attributes
+    ----------
+    settings : dataclass
+        Frozen; plain names.
+    head : str
+        What stands on the model, ``"none"`` for nothing.
+    family : str
+        ``model_type`` of the checkpoint.
+    config : dict
+        Its config.json as read.
+    generation_config : dict or None
+        Its generation_config.json.
+    labels : tuple of str or None
+        Names of the labels of a classifier.
+    """
+
+    #: Name of the model without head in the names of tensors; checkpoints may have or lack it.
+    prefix = ""
+
+    def __init__(self, settings: Any, head: str) -> None:
+        super().__init__()
+        self.settings = settings
+        self.head = head
+        self.family = ""
+        self.config: dict[str, Any] = {}
+        self.generation_config: dict[str, Any] | None = None
+        self.labels: tuple[str, ...] | None = None
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next(self.parameters()).device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Kind of numbers of the parameters."""
+        return next(self.parameters()).dtype
+
+    def name_tensors(self, to: TensorMap) -> None:
+        """Say which tensor of a checkpoint goes where."""
+        raise NotImplementedError
+
+    def cast(self, dtype: torch.dtype) -> None:
+        """Change the kind of numbers of the parameters; a family may keep some of them wider."""
+        self.to(dtype)
+
+    def fill_tables(self) -> None:
+        """Compute what checkpoints need not hold, such as tables of sines.
+
+        Called when the model has memory, and before the tensors of the checkpoint are copied into it.
+        """
+
+    def check_width(self, width: int, limit: int | None, name: str = "input_ids") -> None:
+        """Refuse rows that are longer than the model has positions.
+
+        Raises
+        ------
+        ValueError
+            They are.
+        """
+        if limit is not None and width > limit:
+            raise ValueError(
+                f"`{name}` has rows of {width} tokens, the model has {limit} positions; truncate them, or cut them "
+                f"into windows (max_length={limit} of the tokenizer)"
+            )
