@@ -356,7 +356,9 @@ def token_ends_of(
     places = [0]
     for place, token in enumerate(ids.tolist()):
         if not 0 <= token < tables.piece_lengths.size and token not in standing.values():
-            raise UnknownTokenError(f"the id at place {place} is that of no piece of the model")
+            raise UnknownTokenError(
+                f"the id at place {place} is that of no piece of the model: text that the model lacks has no score"
+            )
         steps.append(ends_of(token, places))
         places = sorted(steps[-1])
     if data.size not in places:

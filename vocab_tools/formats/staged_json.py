@@ -137,11 +137,26 @@ def is_character_bpe(model: Stage, pre_tokenizer: Stage) -> bool:
     return has_way_out and not _writes_bytes(pre_tokenizer.value)
 
 
+def refuse_without_unknown(root: Stage) -> None:
+    """Refuse BPE over characters that has nothing for text without a piece; byte-level BPE needs no such thing.
+
+    Raises
+    ------
+    UnsupportedFeatureError
+    """
+    model = root.value["model"]
+    is_byte_level = any(_writes_bytes(root.value.get(key)) for key in ("normalizer", "pre_tokenizer", "decoder"))
+    if model.get("type", "BPE") == "BPE" and model.get("unk_token") is None and not is_byte_level:
+        unknown = Stage(root.file, "model.unk_token", None)
+        unknown.refuse("text without a piece has no id then, which is not supported", "set it to a token")
+
+
 def _writes_bytes(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    inner = value.get("pretokenizers")
-    return value.get("type") == "ByteLevel" or (isinstance(inner, list) and any(map(_writes_bytes, inner)))
+    parts = [value.get(key) for key in ("pretokenizers", "normalizers", "decoders")]
+    inner = [part for each in parts if isinstance(each, list) for part in each]
+    return value.get("type") == "ByteLevel" or any(map(_writes_bytes, inner))
 
 
 def read_vocab(model: Stage, place: Place) -> dict[str, int]:

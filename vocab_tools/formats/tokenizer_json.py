@@ -155,6 +155,7 @@ def read_document(
         return staged_json.read(
             root, known, ranked, added, place, name=name, source_digest=digest, allow_gaps=allow_gaps
         )
+    staged_json.refuse_without_unknown(root)
     _read_model_options(model)
     normalizers = read_normalizer(stage("normalizer"))
     cutting = read_pre_tokenizer(stage("pre_tokenizer"))
