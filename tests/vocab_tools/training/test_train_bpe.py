@@ -73,7 +73,7 @@ def test_metaspace_merges_are_those_of_tokenizers(lines, options):
 @pytest.mark.parametrize(
     ("texts", "options"),
     [
-        (["ac", "ac", "bc"] * 3, {"special_tokens": ["a"], "limit_alphabet": 1}),
+        (["ac", "ac", "bcc"] * 3, {"special_tokens": ["a"], "limit_alphabet": 1}),
         (["ac", "ac", "bc"] * 3, {"special_tokens": ["a"], "limit_alphabet": 0}),
         (["abab abc"] * 3, {"special_tokens": ["b", "é"], "limit_alphabet": 2}),
         (["ababab"] * 3, {"special_tokens": ["ab"], "max_token_length": 4}),
@@ -81,7 +81,10 @@ def test_metaspace_merges_are_those_of_tokenizers(lines, options):
     ],
 )
 def test_special_tokens_that_words_are_made_of(texts, options):
-    """A character that is a special token stays in words; one that is merged is as long as its parts."""
+    """A character that is a special token stays in words; one that is merged is as long as its parts.
+
+    No limit of the alphabet falls between equally frequent characters: tokenizers leaves one out at random.
+    """
     vocabulary, merges = of_tokenizers(texts, lambda words: words.Metaspace(), vocab_size=60, **options)
     trained = train_bpe(texts, kind="sentencepiece", vocab_size=60, **options)
     assert (trained.vocabulary, list(trained.merges)) == (vocabulary, merges)
@@ -204,9 +207,7 @@ def test_a_file_that_cannot_hold_a_merge(tmp_path):
 
 def test_codes_that_no_line_can_be_say_the_way_out(tmp_path):
     trained = train_bpe(["a\rb a\rb"], kind="subword-nmt", num_symbols=3)
-    with pytest.raises(
-        ConversionError, match=r"'\\r' cannot be a line of codes.*take such characters out of the words"
-    ):
+    with pytest.raises(ConversionError, match=r"a line of codes, .*; take such characters out of the words"):
         trained.write_codes(tmp_path / "codes")
     assert not list(tmp_path.iterdir())
 
@@ -229,7 +230,7 @@ def test_small_corpora(source, options, n_tokens, reached):
 
 
 def test_counts_beyond_32_bits_do_not_overflow():
-    trained = train_bpe({"ab": 2**61, "bc": 2**60, "cd": 2**61 + 1}, vocab_size=258)
+    trained = train_bpe({"ab": 2**60, "bc": 2**59, "cd": 2**60 + 1}, vocab_size=258)
     assert trained.merges == (("c", "d"), ("a", "b"))
 
 
