@@ -81,6 +81,7 @@ def test_descriptions_and_compiled_files(name: str, tmp_path: Path) -> None:
         ),
         ("bpe", {"model__dropout": 0.1}, r"model\.dropout = 0\.1: .*pass dropout= to Tokenizer.encode"),
         ("bpe", {"model__byte_fallback": True}, "lacks '<0x00>'"),
+        ("bpe", {"model__unk_token": None}, r"model\.unk_token = null: text without a piece has no id"),
     ],
 )
 def test_what_is_refused_by_name(tmp_path: Path, name: str, changes: dict, message: str) -> None:
