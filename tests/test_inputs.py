@@ -185,10 +185,6 @@ def test_tensors(bert: nlp.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
             {"truncation": "first"},
             "`truncation` must be .*'only_first', 'only_second' or 'do_not_truncate', got 'first'",
         ),
-        (
-            {"truncation": "only_second", "max_length": 3},
-            "longer than `max_length` 3.*no second text to cut; pass `text_pair`",
-        ),
         ({"max_length": -1}, "`max_length` must be a whole number from 0 on, got -1"),
         ({"max_length": 1}, r"special tokens, 2, got 1; raise it or pass add_special_tokens=False"),
         ({"max_length": 5, "stride": 3}, "`stride` must be less than .* room for, 3, got 3"),
@@ -206,6 +202,17 @@ def test_tensors(bert: nlp.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_are_checked_before_any_text(bert: nlp.Tokenizer, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         bert(["a lone surrogate: \ud800"], **options)
+
+
+def test_second_texts_are_cut_where_there_are_none(bert: nlp.Tokenizer) -> None:
+    options: dict[str, Any] = {"truncation": "only_second", "add_special_tokens": False}
+    text = "the the the the"
+    n = bert.encode(text).size
+    assert len(bert(text, max_length=n, **options)["input_ids"]) == n
+    with pytest.raises(
+        ValueError, match=r"row 1 is longer than `max_length` \d+, .* no second text to cut; pass `text_pair`"
+    ):
+        bert(["the", text], max_length=n - 1, **options)
 
 
 @pytest.mark.parametrize(

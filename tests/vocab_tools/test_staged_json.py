@@ -19,7 +19,7 @@ from vocab_tools.compiler.decoders import compile_decoders
 from vocab_tools.formats.charsmap import encode_charsmap
 from vocab_tools.formats.stages.decoders import read_decoders
 from vocab_tools.formats.stages.stage import Stage
-from vocab_tools.inspecting import tables
+from vocab_tools.inspecting import contents, tables
 
 
 def test_a_file_is_told_by_its_fields(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_descriptions_and_compiled_files(name: str, tmp_path: Path) -> None:
     description = ours.describe()
     assert description["reference"] == "tokenizers"
     assert description["pre_tokenizers"] == list(ours.vocabulary.metadata["pre_tokenizers"])
-    titles = [table.title for table in tables(ours.vocabulary, 3)]
+    titles = [table.title for table in tables(contents(ours.vocabulary, 3))]
     assert "added tokens" in titles
     ours.vocabulary.save(tmp_path / "compiled.safetensors")
     loaded = nlp.load_tokenizer(tmp_path / "compiled.safetensors")
