@@ -7,7 +7,6 @@ quantised to int8. What the graphs do not say, its configuration, is that of goo
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,7 @@ def write_title_model(span: Path, folder: Path) -> None:
         {"tokenizer_class": "T5Tokenizer", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"},
     )
     tokenizer = json.loads((span / "tokenizer.json").read_text(encoding="utf-8"))
-    tokenizer["truncation"] = None  # to 48 tokens, as it was for training
+    tokenizer["truncation"] = None  # to 48 tokens, which the package that uses the model sets aside too
     _write(folder / "tokenizer.json", tokenizer)
 
 
