@@ -6,13 +6,10 @@ that is there is left alone: the model is trained anew beside it, and its figure
 
 from __future__ import annotations
 
-import argparse
 import random
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +18,8 @@ import torch
 import numba_nlp as nlp
 from numba_nlp.models import create_model, save_model
 from numba_nlp.tokenizer import Tokenizer
-from tools.files import ROOT
-from tools.model_training.cards import FIGURES, differences, figures_of, recipe_lines, table, write_record
+from tools.model_training.cards import recipe_lines, table
+from tools.model_training.command import finish, read_options
 from tools.model_training.loop import Recipe, train
 from tools.model_training.number_pairs import KINDS, Pair, draw_pair, held_out_pairs
 from tools.model_training.number_vocabulary import END, PADDING, token_ids, write_tokenizer
@@ -30,8 +27,6 @@ from tools.model_training.translation import PairBatches, pair_loss, translate
 
 __all__ = ["CONFIG", "EXAMPLES", "GENERATION", "RECIPE", "exact_matches", "main", "train_model"]
 
-PLACE = ROOT / "numba_nlp" / "models" / "data" / "numbers"
-WORK = ROOT / "out" / "training" / "numbers"
 #: Held-out pairs of each kind that the figures are made of.
 MEASURED = 1000
 
@@ -61,7 +56,6 @@ CONFIG: dict[str, Any] = {
     "eos_token_id": _IDS[END],
     "pad_token_id": _IDS[PADDING],
     "decoder_start_token_id": _IDS[PADDING],
-    "forced_eos_token_id": _IDS[END],
     "is_encoder_decoder": True,
 }
 GENERATION: dict[str, Any] = {
@@ -69,6 +63,7 @@ GENERATION: dict[str, Any] = {
     "eos_token_id": _IDS[END],
     "pad_token_id": _IDS[PADDING],
     "bad_words_ids": [[_IDS[PADDING]]],
+    "forced_eos_token_id": _IDS[END],
     "max_length": CONFIG["max_position_embeddings"],
     "num_beams": 1,
 }
@@ -86,39 +81,6 @@ EXAMPLES = (
     ">>digits<< twenty twenty-six",
     ">>digits<< the fourth of July, seventeen seventy-six",
 )
-
-
-@dataclass(frozen=True)
-class Options:
-    """Where things are, and how the model is trained."""
-
-    out: Path
-    work: Path
-    recipe: Recipe
-    compare: bool
-
-
-def read_options(arguments: list[str] | None) -> Options:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=PLACE, help="folder of the model")
-    parser.add_argument("--work", type=Path, default=WORK, help="folder of the unfinished training")
-    parser.add_argument("--steps", type=int, default=RECIPE.steps)
-    parser.add_argument("--rows", type=int, default=RECIPE.rows)
-    parser.add_argument("--rate", type=float, default=RECIPE.rate)
-    parser.add_argument("--seed", type=int, default=RECIPE.seed)
-    parser.add_argument("--threads", type=int, default=RECIPE.threads)
-    parser.add_argument("--compare", action="store_true", help="train beside the model that is there, and compare")
-    given = parser.parse_args(arguments)
-    recipe = Recipe(
-        steps=given.steps,
-        rows=given.rows,
-        rate=given.rate,
-        warm_up=min(RECIPE.warm_up, given.steps // 4),
-        decay=RECIPE.decay,
-        seed=given.seed,
-        threads=given.threads,
-    )
-    return Options(given.out, given.work, recipe, given.compare)
 
 
 def _drawn(rng: random.Random) -> tuple[str, str]:
@@ -159,7 +121,7 @@ def train_model(recipe: Recipe, work: Path, config: dict[str, Any] = CONFIG) -> 
         seed=recipe.seed,
     )
     model = create_model(config, seed=recipe.seed)
-    # other held-out pairs than those that the figures are made of
+    # drawn anew: not those that the figures are made of, but for years, of which there are few
     sample = list(held_out_pairs(20, seed=1))
 
     def check(done: int) -> None:
@@ -235,21 +197,11 @@ The weights are under the licence of numba_nlp (Apache License 2.0).
 
 def main(arguments: list[str] | None = None) -> int:
     """Train, measure, write; 1 if ``--compare`` finds a difference."""
-    options = read_options(arguments)
+    options = read_options(__doc__ or "", "numbers", RECIPE, arguments)
     model, minutes = train_model(options.recipe, options.work)
-    folder = options.work / "model"
-    tokenizer = nlp.load_tokenizer(folder)
+    tokenizer = nlp.load_tokenizer(options.work / "model")
     figures = exact_matches(model, tokenizer, list(held_out_pairs(MEASURED)))
-    for name, figure in figures.items():
-        print(f"{name}: {100 * figure:.2f} %")
-    if options.compare:
-        found = differences(figures_of(options.out), figures)
-        print("\n".join(found) or f"the same as {options.out / FIGURES}")
-        return int(bool(found))
-    write_record(folder, options.recipe, figures, minutes, card(model, tokenizer, figures, options.recipe, minutes))
-    shutil.copytree(folder, options.out, dirs_exist_ok=True)
-    print(f"written to {options.out}")
-    return 0
+    return finish(options, figures, minutes, card(model, tokenizer, figures, options.recipe, minutes))
 
 
 if __name__ == "__main__":

@@ -6,10 +6,7 @@ folder that is there is left alone: the model is trained anew beside it, and its
 
 from __future__ import annotations
 
-import argparse
-import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +16,8 @@ from torch.nn import functional as F
 import numba_nlp as nlp
 from numba_nlp.models import create_model, save_model
 from numba_nlp.tokenizer import Tokenizer
-from tools.files import ROOT
-from tools.model_training.cards import FIGURES, differences, figures_of, recipe_lines, table, write_record
+from tools.model_training.cards import recipe_lines, table
+from tools.model_training.command import finish, read_options
 from tools.model_training.language import Windows, bits_per_byte, sample, token_stream, xz_bits_per_byte
 from tools.model_training.loop import Recipe, train
 from tools.model_training.texts import HELD_OUT, VALIDATION, Works, find_works, read_works
@@ -28,8 +25,6 @@ from vocab_tools.training import train_bpe
 
 __all__ = ["CONFIG", "GENERATION", "RECIPE", "main", "make_model", "make_tokenizer", "train_model"]
 
-PLACE = ROOT / "numba_nlp" / "models" / "data" / "shakespeare"
-WORK = ROOT / "out" / "training" / "shakespeare"
 BETWEEN = "<|endoftext|>"
 
 #: 1.92 million weights: 3.8 MB in bfloat16.
@@ -61,40 +56,6 @@ GENERATION: dict[str, Any] = {
     "max_new_tokens": 120,
 }
 RECIPE = Recipe(steps=2400, rows=32, rate=2e-3, warm_up=100)
-
-
-@dataclass(frozen=True)
-class Options:
-    """Where things are, and how the model is trained."""
-
-    texts: Path | None
-    out: Path
-    work: Path
-    recipe: Recipe
-    compare: bool
-
-
-def read_options(arguments: list[str] | None) -> Options:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--texts", type=Path, help="folder with the texts; by default they are found or fetched")
-    parser.add_argument("--out", type=Path, default=PLACE, help="folder of the model")
-    parser.add_argument("--work", type=Path, default=WORK, help="folder of the unfinished training and fetched texts")
-    parser.add_argument("--steps", type=int, default=RECIPE.steps)
-    parser.add_argument("--rows", type=int, default=RECIPE.rows)
-    parser.add_argument("--rate", type=float, default=RECIPE.rate)
-    parser.add_argument("--seed", type=int, default=RECIPE.seed)
-    parser.add_argument("--threads", type=int, default=RECIPE.threads)
-    parser.add_argument("--compare", action="store_true", help="train beside the model that is there, and compare")
-    given = parser.parse_args(arguments)
-    recipe = Recipe(
-        steps=given.steps,
-        rows=given.rows,
-        rate=given.rate,
-        warm_up=min(RECIPE.warm_up, given.steps // 4),
-        seed=given.seed,
-        threads=given.threads,
-    )
-    return Options(given.texts, given.out, given.work, recipe, given.compare)
 
 
 def make_tokenizer(texts: list[str], size: int, folder: Path) -> Tokenizer:
@@ -230,22 +191,12 @@ and poems, and other languages, are badly predicted.
 
 def main(arguments: list[str] | None = None) -> int:
     """Train, measure, write; 1 if ``--compare`` finds a difference."""
-    options = read_options(arguments)
-    works = read_works(find_works(options.texts, options.work))
+    options = read_options(__doc__ or "", "shakespeare", RECIPE, arguments)
+    works = read_works(find_works(options.texts, options.kept))
     model, minutes = train_model(works, options.recipe, options.work)
-    folder = options.work / "model"
-    tokenizer = nlp.load_tokenizer(folder / "tokenizer.safetensors")
+    tokenizer = nlp.load_tokenizer(options.work / "model" / "tokenizer.safetensors")
     figures = measure(model, tokenizer, works)
-    for name, figure in figures.items():
-        print(f"{name}: {figure:.4f}")
-    if options.compare:
-        found = differences(figures_of(options.out), figures)
-        print("\n".join(found) or f"the same as {options.out / FIGURES}")
-        return int(bool(found))
-    write_record(folder, options.recipe, figures, minutes, card(model, tokenizer, figures, options.recipe, minutes))
-    shutil.copytree(folder, options.out, dirs_exist_ok=True)
-    print(f"written to {options.out}")
-    return 0
+    return finish(options, figures, minutes, card(model, tokenizer, figures, options.recipe, minutes))
 
 
 if __name__ == "__main__":

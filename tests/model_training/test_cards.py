@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("torch", reason="needs torch")
 
-from tools.model_training.cards import CARD, FIGURES, differences, figures_of, table, write_record  # noqa: E402
-from tools.model_training.loop import Recipe  # noqa: E402
+from tools.model_training.cards import CARD, FIGURES, differences, figures_of, table, write_record
+from tools.model_training.loop import Recipe
 
 
 def test_a_record_is_read_again(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from numba_nlp.tokenizer import Tokenizer
 
 __all__ = ["PairBatches", "encode_sources", "pair_loss", "translate"]
 
-#: Batches that are made at once and sorted by length. More of them would save more padding, but then each batch would be
-#: of one kind of pairs.
+#: Batches that are made at once and sorted by length. More of them would save more padding, but each batch would be of
+#: one kind of pairs.
 _POOL = 4
 #: Not a token: targets with it do not count in the loss.
 _NOTHING = -100
