@@ -67,7 +67,7 @@ GENERATION: dict[str, Any] = {
     "max_length": CONFIG["max_position_embeddings"],
     "num_beams": 1,
 }
-RECIPE = Recipe(steps=12000, rows=128, rate=2e-3, warm_up=400, decay=0.01)
+RECIPE = Recipe(steps=8000, rows=128, rate=2e-3, warm_up=400, decay=0.01)
 
 EXAMPLES = (
     ">>words<< 1,000,205",
@@ -168,9 +168,9 @@ A source begins with a code.
 
 ## Data
 
-Pairs made by rule while training (`tools/model_training`), about {recipe.steps * recipe.rows / 1e3:.0f},000 of them:
-no data of others. A hash of the value keeps one number of 20 from 100 on, and one date of 20, out of training in every
-form and in both directions.
+Pairs made by rule while training (`tools/model_training`), {recipe.steps * recipe.rows:,} of them: no data of
+others. A hash of the value keeps one number of 20 from 100 on out of training, in every form and in both directions,
+with all dates of such years, and one of 20 of the other dates.
 
 ## Training
 

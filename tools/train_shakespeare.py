@@ -191,7 +191,7 @@ and poems, and other languages, are badly predicted.
 
 def main(arguments: list[str] | None = None) -> int:
     """Train, measure, write; 1 if ``--compare`` finds a difference."""
-    options = read_options(__doc__ or "", "shakespeare", RECIPE, arguments)
+    options = read_options(__doc__ or "", "shakespeare", RECIPE, arguments, reads_texts=True)
     works = read_works(find_works(options.texts, options.kept))
     model, minutes = train_model(works, options.recipe, options.work)
     tokenizer = nlp.load_tokenizer(options.work / "model" / "tokenizer.safetensors")

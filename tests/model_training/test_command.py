@@ -27,6 +27,9 @@ def test_options_change_the_recipe() -> None:
     assert options.recipe == Recipe(steps=20, rows=4, rate=0.2, warm_up=5, decay=0.3, seed=7)
     assert (options.out, options.kept, options.work) == (Path("o"), Path("w"), Path("w/compare"))
     assert options.compare
+    assert read_options("", "hamlet", RECIPE, ["--texts=t"], reads_texts=True).texts == Path("t")
+    with pytest.raises(SystemExit):
+        read_options("", "hamlet", RECIPE, ["--texts=t"])
 
 
 def options_in(folder: Path, *, compare: bool) -> Options:

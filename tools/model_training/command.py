@@ -42,7 +42,9 @@ class Options:
     texts: Path | None
 
 
-def read_options(description: str, name: str, recipe: Recipe, arguments: list[str] | None) -> Options:
+def read_options(
+    description: str, name: str, recipe: Recipe, arguments: list[str] | None, *, reads_texts: bool = False
+) -> Options:
     """Read the command line.
 
     Parameters
@@ -54,13 +56,16 @@ def read_options(description: str, name: str, recipe: Recipe, arguments: list[st
         Its values are the defaults.
     arguments : list of str, optional
         By default those of the process.
+    reads_texts : bool
+        Whether there is an option for their folder.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     place = ROOT / "numba_nlp" / "models" / "data" / name
     parser.add_argument("--out", type=Path, default=place, help="folder of the model (%(default)s)")
     kept = ROOT / "out" / "training" / name
     parser.add_argument("--work", type=Path, default=kept, help="folder of what is unfinished or fetched (%(default)s)")
-    parser.add_argument("--texts", type=Path, help="folder of texts; by default they are found or fetched")
+    if reads_texts:
+        parser.add_argument("--texts", type=Path, help="folder of texts; by default they are found or fetched")
     parser.add_argument("--compare", action="store_true", help="train beside the model that is there, and compare")
     for field, kind in (("steps", int), ("rows", int), ("rate", float), ("seed", int), ("threads", int)):
         parser.add_argument(f"--{field}", type=kind, default=getattr(recipe, field), help="%(default)s")
@@ -75,7 +80,7 @@ def read_options(description: str, name: str, recipe: Recipe, arguments: list[st
         warm_up=min(recipe.warm_up, given.steps // 4),
     )
     work = given.work / ("compare" if given.compare else "train")
-    return Options(asked, given.out, given.work, work, given.compare, given.texts)
+    return Options(asked, given.out, given.work, work, given.compare, given.texts if reads_texts else None)
 
 
 def finish(options: Options, figures: Mapping[str, float], minutes: float, card: str) -> int:

