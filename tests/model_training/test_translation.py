@@ -110,7 +110,7 @@ def test_a_training_in_small(
     model, _ = numbers.train_model(recipe, tmp_path / "a", SMALL)
     lines = [line for line in capsys.readouterr().err.splitlines() if "loss" in line]
     losses = [float(line.split("loss ")[1].split(",")[0]) for line in lines]
-    assert losses[1] < 0.7 * losses[0]
+    assert losses[1] < 0.85 * losses[0]
     numbers.train_model(recipe, tmp_path / "b", SMALL)
     files = sorted(path.name for path in (tmp_path / "a" / "model").iterdir())
     assert files == [
