@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+import pytest
 
-from tests.models.tiny import torch
+torch = pytest.importorskip("torch", reason="needs torch")
+
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+from torch.utils._pytree import tree_leaves  # noqa: E402
 
 __all__ = ["WatchedStep"]
 

@@ -11,11 +11,12 @@ import pytest
 
 import numba_nlp as nlp
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
-from numba_nlp.models import create_model, save_model
 from tests.models.tiny import assert_same, draw_ids, make_reference, save, torch
 from tests.models.tiny_pairs import END, START, VOCABULARY, settings_of, tiny_pair
 
 safetensors_torch = pytest.importorskip("safetensors.torch", reason="needs safetensors")
+
+from numba_nlp.models import create_model, save_model  # noqa: E402
 
 Change = Callable[[dict[str, Any]], object]
 

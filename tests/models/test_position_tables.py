@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from numba_nlp.models.layers.positions import CountedSines, LearnedPositions, Sines
-from numba_nlp.models.layers.relative_bias import RelativeBias, distance_buckets
-from tests.models.tiny import torch
+torch = pytest.importorskip("torch", reason="needs torch")
+pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or later)")
+
+from numba_nlp.models.layers.positions import CountedSines, LearnedPositions, Sines  # noqa: E402
+from numba_nlp.models.layers.relative_bias import RelativeBias, distance_buckets  # noqa: E402
 
 
 @pytest.mark.parametrize("both_sides", [True, False], ids=["encoder", "decoder"])
