@@ -8,8 +8,9 @@
 #
 # Usage: tools/run_tests.sh [compiled] [plain] [bounds] [portable]      (default: the first three)
 # Environment: PYTHON (default: python3); NUMBA_NLP_TEST_WORKERS, processes that share the tests file by file (default:
-# one a processor, at most four, for each compiles what it needs); NUMBA_NLP_TEST_EXAMPLES, examples a property test tries (default: 100, of
-# which the pass without the JIT takes a quarter, for it is a hundred times slower). Arguments after -- go to pytest.
+# one a processor, at most four, for each compiles what it needs); NUMBA_NLP_TEST_EXAMPLES, examples a property test
+# tries (default: 100, of which the pass with bounds checks takes half, and the one without the JIT a quarter, for it is
+# a hundred times slower). Arguments after -- go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -58,7 +59,8 @@ for pass in "${passes[@]}"; do
                 --cov --cov-report=term-missing --cov-fail-under=95 "$@"
             ;;
         bounds)
-            NUMBA_BOUNDSCHECK=1 "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" "$@"
+            NUMBA_NLP_TEST_EXAMPLES=$((${NUMBA_NLP_TEST_EXAMPLES:-100} / 2 + 1)) NUMBA_BOUNDSCHECK=1 \
+                "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" "$@"
             ;;
         portable)
             NUMBA_NLP_PLAIN=1 "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" "$@"
