@@ -40,6 +40,8 @@ from numba.core.runtime import _nrt_python
 from numba.core.serialize import dumps
 from numba.core.types.misc import unliteral
 
+from numba_nlp import _callees
+
 __all__ = [
     "DIGEST",
     "NativeFunction",
@@ -71,7 +73,7 @@ def _sources_digest() -> str:
     """Digest of what decides the machine code: sources, versions, processor, flags."""
     state = hashlib.sha256()
     # errors.py holds the status codes, which are constants in compiled code
-    others = [_PACKAGE / "_jit.py", _PACKAGE / "errors.py", *_PACKAGE.glob("_fastcall/*.py")]
+    others = [_PACKAGE / "_jit.py", _PACKAGE / "_callees.py", _PACKAGE / "errors.py", *_PACKAGE.glob("_fastcall/*.py")]
     for path in sorted([*_PACKAGE.glob("kernels/**/*.py"), *others]):
         state.update(path.relative_to(_PACKAGE).as_posix().encode())
         state.update(path.read_bytes())
@@ -194,6 +196,8 @@ class _CacheImpl(CompileResultCacheImpl):
         symbols, reduced = payload
         if not all(map(_is_known, symbols)):
             target_context.refresh()
+        if _callees.is_callee(reduced):
+            return _callees.rebuild(target_context, reduced)
         return super().rebuild(target_context, reduced)
 
 
@@ -311,7 +315,14 @@ def _new_callee(function: Any, options: dict[str, Any]) -> Any:
 
     That is unpacking of Python objects, tens of arrays often, which takes longer to compile than what is called.
     """
-    callee = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS, **options)(function)
+    callee = njit(
+        pipeline_class=_callees.CalleeCompiler,
+        nogil=True,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        **_OPTIONS,
+        **options,
+    )(function)
     if cache_folder() is not None:
         callee._cache = _Cache(function, "callee")
         callee._can_fallback = False

@@ -168,7 +168,9 @@ print([int(hash_bytes(kinds[kind], 0, data.size)) for kind in sys.argv[1:]], sum
     assert int(hits) == 2
 
 
-@pytest.mark.parametrize("edited", ["kernels/tables/hashing.py", "errors.py", "_jit.py", "_fastcall/control.py"])
+@pytest.mark.parametrize(
+    "edited", ["kernels/tables/hashing.py", "errors.py", "_jit.py", "_callees.py", "_fastcall/control.py"]
+)
 def test_an_edited_source_names_another_folder(tmp_path: Path, edited: str) -> None:
     copy = tmp_path / "numba_nlp"
     shutil.copytree(REPOSITORY / "numba_nlp", copy, ignore=shutil.ignore_patterns("__pycache__"))

@@ -70,8 +70,13 @@ def test_missing_rows_are_empty():
         assert rows_in(source) == ["a", ""]
 
 
+PACKED = gzip.compress(b"text" * 99, mtime=0)
+
+
 @pytest.mark.parametrize(
-    "content", [b"no gzip", gzip.compress(b"text" * 99)[:20], gzip.compress(b"text" * 99)[:15] + b"\xff" * 40]
+    "content",
+    [b"no gzip", PACKED[:20], PACKED[:15] + b"\xff" * 40],
+    ids=["not packed", "cut", "overwritten"],
 )
 def test_a_packed_file_that_is_damaged_is_named(tmp_path, content):
     damaged = tmp_path / "text.gz"
