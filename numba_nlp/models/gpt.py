@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba_nlp.models.decoder import DecoderModel, DecoderSettings
 from numba_nlp.models.families import Family
-from numba_nlp.models.gpt2 import name_blocks
+from numba_nlp.models.gpt2 import SIZES, name_blocks
 from numba_nlp.models.settings import ConfigReader
 from numba_nlp.models.weights import TensorMap
 
@@ -13,12 +13,7 @@ __all__ = ["FAMILIES", "Gpt", "read_settings"]
 
 def read_settings(config: ConfigReader) -> DecoderSettings:
     """Settings under the names of GPT's config.json."""
-    config.also(
-        hidden_size="n_embd",
-        num_attention_heads="n_head",
-        num_hidden_layers="n_layer",
-        max_position_embeddings="n_positions",
-    )
+    config.also(**SIZES)
     width, heads, layers = config.whole("n_embd", 768), config.whole("n_head", 12), config.layers("n_layer", 12)
     config.divides("n_head", "n_embd")
     activation = config.choice("afn", "gelu", ("gelu", "relu", "silu", "swish"))

@@ -7,17 +7,20 @@ from numba_nlp.models.families import Family
 from numba_nlp.models.settings import ConfigReader
 from numba_nlp.models.weights import TensorMap
 
-__all__ = ["FAMILIES", "Gpt2", "name_blocks", "read_settings"]
+__all__ = ["FAMILIES", "SIZES", "Gpt2", "name_blocks", "read_settings"]
+
+#: Names that GPT and GPT-2 have for sizes, by those of other families.
+SIZES = {
+    "hidden_size": "n_embd",
+    "num_attention_heads": "n_head",
+    "num_hidden_layers": "n_layer",
+    "max_position_embeddings": "n_positions",
+}
 
 
 def read_settings(config: ConfigReader) -> DecoderSettings:
     """Settings under the names of GPT-2's config.json."""
-    config.also(
-        hidden_size="n_embd",
-        num_attention_heads="n_head",
-        num_hidden_layers="n_layer",
-        max_position_embeddings="n_positions",
-    )
+    config.also(**SIZES)
     width, heads, layers = config.whole("n_embd", 768), config.whole("n_head", 12), config.layers("n_layer", 12)
     config.divides("n_head", "n_embd")
     scale = (width // heads) ** -0.5 if config.flag("scale_attn_weights", True) else 1.0

@@ -34,10 +34,9 @@ from numba_nlp.kernels.segment.sentencepiece_unigram_memory import ID_GROWTH, MO
 from numba_nlp.kernels.segment.spanned_rows import spanned_function, to_characters
 from numba_nlp.kernels.segment.spans import UNIT_CHAR
 from numba_nlp.kernels.segment.unigram import write_ids
-from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, LARGEST, RESET, UNKNOWN_ID
-from numba_nlp.kernels.segment.unigram_settling import _SHRINK, MARK, MOST_HIDDEN, _begins_with_space, settle_marked
+from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, UNKNOWN_ID
+from numba_nlp.kernels.segment.unigram_settling import _begins_with_space, is_settled, settle_marked
 from numba_nlp.kernels.segment.window_words import fill_chunks
-from numba_nlp.kernels.words import unlikely
 
 __all__ = [
     "SPANNED_BPE",
@@ -264,28 +263,11 @@ def settle_spans(tables, cache, data, n, opened, unit, scratch, memory, ids, spa
     int64
         Place after the last id now; negative when the scratch is too small.
     """
-    begin = scratch.emitted[0]
-    if opened < 0 and not _begins_with_space(tables, data, scratch.starts[0]):
-        opened = np.int64(0)
-    held = np.int32(0)
-    for i in range(begin, out):
-        held |= ids[i]
-    largest = np.float64(tables.scores[LARGEST])
-    reached = (out - begin) * largest
-    if opened != 0:
-        reached += scratch.running[1]
-    if unlikely(held >= MARK or reached + MOST_HIDDEN + 1.0 > _SHRINK * np.float64(tables.scores[RESET])):
-        return _settle_spans_marked(
-            tables, data, n, scratch, (unit, memory), memory.starts, memory.ends, ids, span_starts, span_ends, out
-        )
-    if opened >= 0:
-        known = scratch.emitted[opened]
-        scratch.known[0] = known
-        scratch.running[0] = 0.0
-        scratch.running[1] = (out - known) * largest
-    else:
-        scratch.running[1] = reached
-    return out
+    if is_settled(tables, data, opened, scratch, ids, out):
+        return out
+    return _settle_spans_marked(
+        tables, data, n, scratch, (unit, memory), memory.starts, memory.ends, ids, span_starts, span_ends, out
+    )
 
 
 #: WordPiece (:func:`numba_nlp.kernels.segment.spanned_rows.encode_spanned_rows`).

@@ -18,7 +18,7 @@ from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SPACE
 from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, LARGEST, RESET, UNKNOWN_ID
 from numba_nlp.kernels.words import peek, unlikely
 
-__all__ = ["ANY_SCORE", "MARK", "MOST_HIDDEN", "settle", "settle_function", "settle_marked"]
+__all__ = ["ANY_SCORE", "MARK", "MOST_HIDDEN", "is_settled", "settle", "settle_function", "settle_marked"]
 
 #: Bit of an element of the ids that is a mark; vocabularies have fewer ids. The other bits are the limit.
 MARK = 1 << 30
@@ -143,6 +143,41 @@ def _solve_ids_again(tables, data, i, scratch, cache):
     )  # fmt: skip
 
 
+@inlined
+def is_settled(tables, data, opened, scratch, ids, out):
+    """Whether a block has no marks and every running score suits it; then its sum is noted.
+
+    Parameters
+    ----------
+    tables, data, opened, scratch, ids, out
+        As of :func:`settle`.
+
+    Returns
+    -------
+    bool
+    """
+    begin = scratch.emitted[0]
+    if opened < 0 and not _begins_with_space(tables, data, scratch.starts[0]):
+        opened = np.int64(0)
+    held = np.int32(0)
+    for i in range(begin, out):
+        held |= ids[i]
+    largest = np.float64(tables.scores[LARGEST])
+    reached = (out - begin) * largest
+    if opened != 0:
+        reached += scratch.running[1]
+    if unlikely(held >= MARK or reached + MOST_HIDDEN + 1.0 > _SHRINK * np.float64(tables.scores[RESET])):
+        return False
+    if opened >= 0:
+        known = scratch.emitted[opened]
+        scratch.known[0] = known
+        scratch.running[0] = 0.0
+        scratch.running[1] = (out - known) * largest
+    else:
+        scratch.running[1] = reached
+    return True
+
+
 def settle(tables, cache, data, n, opened, scratch, ids, out):
     """Make the ids of a block right for the running scores of its rows, as the module explains.
 
@@ -168,29 +203,12 @@ def settle(tables, cache, data, n, opened, scratch, ids, out):
         Place after the last id now; negative, as of
         :func:`numba_nlp.kernels.segment.sentencepiece_unigram.encode_unseen`, when the scratch is too small.
     """
-    begin = scratch.emitted[0]
-    if opened < 0 and not _begins_with_space(tables, data, scratch.starts[0]):
-        opened = np.int64(0)
-    held = np.int32(0)
-    for i in range(begin, out):
-        held |= ids[i]
-    largest = np.float64(tables.scores[LARGEST])
-    reached = (out - begin) * largest
-    if opened != 0:
-        reached += scratch.running[1]
-    if unlikely(held >= MARK or reached + MOST_HIDDEN + 1.0 > _SHRINK * np.float64(tables.scores[RESET])):
-        no_spans = scratch.starts[:0]
-        return settle_ids(  # noqa: F821  bound by `settle_function`
-            tables, data, n, scratch, cache, no_spans, no_spans, ids, no_spans, no_spans, out
-        )
-    if opened >= 0:
-        known = scratch.emitted[opened]
-        scratch.known[0] = known
-        scratch.running[0] = 0.0
-        scratch.running[1] = (out - known) * largest
-    else:
-        scratch.running[1] = reached
-    return out
+    if is_settled(tables, data, opened, scratch, ids, out):
+        return out
+    no_spans = scratch.starts[:0]
+    return settle_ids(  # noqa: F821  bound by `settle_function`
+        tables, data, n, scratch, cache, no_spans, no_spans, ids, no_spans, no_spans, out
+    )
 
 
 def settle_function(name: str, unseen: Any) -> Any:
