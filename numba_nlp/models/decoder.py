@@ -273,13 +273,13 @@ class DecoderModel(Model):
 
     def _cache_shape(self) -> dict[str, Any]:
         """What a cache must be like to fit."""
-        s = self.settings
+        s, weight = self.settings, self.decoder.tokens.weight
         return {
             "layers": s.layers,
             "heads": s.heads,
             "head_width": s.width // s.heads,
-            "dtype": self.dtype,
-            "device": self.device,
+            "dtype": weight.dtype,
+            "device": weight.device,
         }
 
     def prompt(self, input_ids: Any, attention_mask: Any, cache: KVCache) -> Tensor:

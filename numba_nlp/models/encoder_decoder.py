@@ -238,13 +238,13 @@ class EncoderDecoder(Model):
 
     def _cache_shape(self) -> dict[str, Any]:
         """What a cache must be like to fit."""
-        shape = self.settings.decoder
+        shape, weight = self.settings.decoder, self.tokens.weight
         return {
             "layers": len(self._whole_decoder().blocks),
             "heads": shape.heads,
             "head_width": shape.head_width,
-            "dtype": self.dtype,
-            "device": self.device,
+            "dtype": weight.dtype,
+            "device": weight.device,
         }
 
     @torch.no_grad()

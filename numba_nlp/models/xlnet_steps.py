@@ -95,13 +95,13 @@ def make_cache(model: Xlnet, rows: int, positions: int, *, static: bool) -> Xlne
 
 def _shape(model: Xlnet) -> dict[str, Any]:
     """What a cache must be like to fit."""
-    s = model.settings
+    s, weight = model.settings, model.tokens.weight
     return {
         "layers": s.layers,
         "heads": s.heads,
         "head_width": s.head_width,
-        "dtype": model.dtype,
-        "device": model.device,
+        "dtype": weight.dtype,
+        "device": weight.device,
     }
 
 
