@@ -47,7 +47,7 @@ def create_model(config: Any, *, head: str | None = None, seed: int = 0) -> Mode
     SourceFormatError, UnsupportedFeatureError
         Values of the config are malformed or not supported; all of them are listed.
     TypeError
-        The config is no mapping.
+        The config is no mapping, or the seed no whole number.
 
     Examples
     --------
@@ -63,6 +63,8 @@ def create_model(config: Any, *, head: str | None = None, seed: int = 0) -> Mode
             f"`config` must be a mapping, as config.json holds it, or a configuration of transformers, got "
             f"{type(config).__name__}"
         )
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise TypeError(f"seed= must be a whole number, got {seed!r}")
     reader = ConfigReader(config, _PLACE)
     family = family_of(config, _PLACE)
     head = head_of(family, config, _PLACE, head)
