@@ -26,8 +26,9 @@ _WIDEST = 1 << 26
 def read_settings(config: ConfigReader) -> EncoderDecoderSettings:
     """Settings under the names of T5's config.json."""
     config.also(hidden_size="d_model", num_hidden_layers="num_layers", num_attention_heads="num_heads", head_dim="d_kv")
+    alone = config.config.get("architectures") in (["T5EncoderModel"], ["T5ForTokenClassification"])
     # transformers makes the encoder causal by them, or the decoder not
-    config.only("is_causal")
+    config.only("is_causal", *((False, None) if alone else ()))
     config.only("is_decoder", False, None)
     width = config.whole("d_model", 512)
     vocabulary = config.whole("vocab_size", 32128)
@@ -84,7 +85,7 @@ def read_settings(config: ConfigReader) -> EncoderDecoderSettings:
         shifting_heads=("sequence_classification", "question_answering"),
         start_is_last=False,
         labels=config.labels()[0],
-        encoder_only=config.config.get("architectures") in (["T5EncoderModel"], ["T5ForTokenClassification"]),
+        encoder_only=alone,
         buckets=buckets,
         farthest=max(farthest, buckets // 2 + 1),
     )

@@ -192,6 +192,8 @@ def test_arguments_that_make_no_sense(tmp_path: Path) -> None:
     _, folder = written("BertModel", tmp_path)
     with pytest.raises(TypeError, match=r"seed= must be a whole number, got 1\.5"):
         create_model(BERT, head="none", seed=1.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"seed= must be from 0 to 2\*\*64 - 1"):
+        create_model(BERT, head="none", seed=2**64)
     with pytest.raises(TypeError, match="`config` must be a mapping"):
         create_model(None, head="none")
     with pytest.raises(ValueError, match=r"device= must be a name such as 'cpu' or 'cuda:0', got 'xyz'"):
