@@ -8,7 +8,7 @@ from numba_nlp.models.encoder_decoder import EncoderDecoder
 from numba_nlp.models.encoder_decoder_settings import EncoderDecoderSettings
 from numba_nlp.models.families import Family
 from numba_nlp.models.layers.source_block import BlockShape
-from numba_nlp.models.settings import DEFAULT_LABELS, ConfigReader
+from numba_nlp.models.settings import DEFAULT_LABELS, ConfigReader, shown
 from numba_nlp.models.weights import TensorMap
 
 __all__ = ["FAMILIES", "Bart", "Switches", "read_settings", "read_token", "read_tokens"]
@@ -60,7 +60,7 @@ def read_tokens(config: ConfigReader, name: str, default: int) -> tuple[int, ...
     value = config.config.get(name, default)
     values = value if isinstance(value, list) else [] if value is None else [value]
     if not all(isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in values):
-        config.malformed.append(f"`{name}` must be an id or a list of ids, got {value!r}")
+        config.malformed.append(f"`{name}` must be an id or a list of ids, got {shown(value)}")
         return (default,)
     return tuple(values)
 

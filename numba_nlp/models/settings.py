@@ -9,7 +9,7 @@ from typing import Any
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.models.layers.activations import ACTIVATIONS
 
-__all__ = ["DEFAULT_LABELS", "ConfigReader", "raise_problems"]
+__all__ = ["DEFAULT_LABELS", "ConfigReader", "raise_problems", "shown"]
 
 _MISSING: Any = object()
 #: Labels of a classifier whose config.json says nothing of them (transformers' default).
@@ -17,6 +17,8 @@ DEFAULT_LABELS = 2
 #: No size of a model is larger; products of two of them are sizes of tensors, which 63 bits must hold.
 _LARGEST = 1 << 26
 _MOST_LAYERS = 1000
+#: Characters of a value in an error.
+_LONGEST_SHOWN = 200
 #: Numbers in a table that is computed, 128 MiB; NLLB of 3.3 billion parameters has a sixteenth.
 _LARGEST_TABLE = 1 << 25
 
@@ -66,7 +68,7 @@ class ConfigReader:
         """Whether a value is a whole number in a range; noted where it is not."""
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return True
-        self.malformed.append(f"`{name}` must be a whole number from {least} to {most}, got {_shown(value)}")
+        self.malformed.append(f"`{name}` must be a whole number from {least} to {most}, got {shown(value)}")
         return False
 
     def also(self, **names: str) -> None:
@@ -77,7 +79,7 @@ class ConfigReader:
             value = self.config[other]
             if name in self.config and self.config[name] != value:
                 self.malformed.append(
-                    f"`{other}` {value!r} and `{name}` {self.config[name]!r} are two names of one value"
+                    f"`{other}` {shown(value)} and `{name}` {shown(self.config[name])} are two names of one value"
                 )
             self.config = {**self.config, name: value}
 
@@ -97,14 +99,14 @@ class ConfigReader:
             return 1.0
         if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
             return float(value)
-        self.malformed.append(f"`{name}` must be a finite number, got {_shown(value)}")
+        self.malformed.append(f"`{name}` must be a finite number, got {shown(value)}")
         return 1.0 if default is _MISSING else float(default)
 
     def flag(self, name: str, default: bool = False) -> bool:
         """True or false."""
         value = self._value(name, default)
         if not isinstance(value, bool):
-            self.malformed.append(f"`{name}` must be true or false, got {value!r}")
+            self.malformed.append(f"`{name}` must be true or false, got {shown(value)}")
             return default
         return value
 
@@ -116,7 +118,7 @@ class ConfigReader:
         """A string that must be one of those supported."""
         value = self._value(name, default)
         if not isinstance(value, str):
-            self.malformed.append(f"`{name}` must be a string, got {value!r}")
+            self.malformed.append(f"`{name}` must be a string, got {shown(value)}")
             return default
         if value not in supported:
             self._unsupported(name, value, supported)
@@ -133,7 +135,7 @@ class ConfigReader:
 
     def _unsupported(self, name: str, value: Any, supported: Sequence[Any]) -> None:
         others = f"supported: {', '.join(map(repr, supported))}" if supported else "leave it out"
-        self.unsupported.append(f"`{name}` {_shown(value)} is not supported; {others}")
+        self.unsupported.append(f"`{name}` {shown(value)} is not supported; {others}")
 
     def share(self, name: str, whole: int, divisor: str, parts: int) -> int:
         """The quotient of two values that were read before, such as the width of a head; noted where there is a rest.
@@ -178,10 +180,10 @@ class ConfigReader:
             names = {str(key): name for key, name in names.items()}
         count = len(names) if isinstance(names, dict) else 0
         if not count or set(names) != {str(i) for i in range(count)}:
-            self.malformed.append(f"`id2label` must map '0', '1', ... to names, got {names!r}")
+            self.malformed.append(f"`id2label` must map '0', '1', ... to names, got {shown(names)}")
             return default, None
         if not all(isinstance(name, str) for name in names.values()):
-            self.malformed.append(f"`id2label` must hold strings, got {names!r}")
+            self.malformed.append(f"`id2label` must hold strings, got {shown(names)}")
             return default, None
         # Where the two differ, transformers counts by `num_labels` and gives up the names.
         given = self.whole("num_labels", count)
@@ -194,12 +196,13 @@ class ConfigReader:
         self.only("add_cross_attention", False, None)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A value as errors show it, cut where it is long."""
-    if isinstance(value, int) and value.bit_length() > 256:  # Python refuses to write out the largest
-        return f"a whole number of {value.bit_length()} bits"
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:200]} ..."
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # Python refuses to write out whole numbers of thousands of digits
+        return "what is too large to be shown"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]} ..."
 
 
 def raise_problems(source: str, malformed: Sequence[str], unsupported: Sequence[str] = ()) -> None:

@@ -12,7 +12,7 @@ from numba_nlp.models.encoder_decoder_settings import EncoderDecoderSettings
 from numba_nlp.models.families import Family
 from numba_nlp.models.layers.activations import ACTIVATIONS
 from numba_nlp.models.layers.source_block import BlockShape
-from numba_nlp.models.settings import ConfigReader
+from numba_nlp.models.settings import ConfigReader, shown
 from numba_nlp.models.weights import TensorMap
 
 __all__ = ["FAMILIES", "T5"]
@@ -102,7 +102,7 @@ def _read_feed_forward(config: ConfigReader) -> tuple[bool, str]:
         activation = "gelu_new"
     if gated not in ("", "gated") or activation not in ACTIVATIONS:
         config.unsupported.append(
-            f"`feed_forward_proj` {value!r} is not supported: an activation or gated-activation of "
+            f"`feed_forward_proj` {shown(value)} is not supported: an activation or gated-activation of "
             + ", ".join(ACTIVATIONS)
         )
         return False, "relu"
