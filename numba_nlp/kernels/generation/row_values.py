@@ -1,0 +1,247 @@
+"""What a step reads from a row of logits: the largest ones, where they are, and the logarithm of the sum of all.
+
+A row's log-probabilities are its logits less their log-sum-exp, so they are ordered as the logits are and no array of
+them is made. Selection goes by the largest value of each block of 64: the k-th largest of those is a floor under the
+k-th largest of all, and blocks below it are not looked at.
+
+Twin: ``numba_nlp.reference.generation.row_values``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from numba_nlp._jit import kernel
+from numba_nlp.kernels.float_lanes import BLOCK, exponentials_of_block, largest_of_block
+
+__all__ = ["BLOCK", "block_maxima", "largest", "log_sum_exp", "select_blocks", "select_top", "sum_exp"]
+
+_NOTHING = np.float32(-np.inf)
+
+
+@kernel
+def block_maxima(row, maxima):
+    """Largest value of each block of 64, and of all.
+
+    Parameters
+    ----------
+    row : float32[V]
+        NaN is left out.
+    maxima : float32[(V + 63) // 64]
+        Written; the last block may be shorter.
+
+    Returns
+    -------
+    float32
+        The largest value; minus infinity for a row of NaN only.
+    """
+    top = _NOTHING
+    whole = row.size // BLOCK
+    for block in range(whole):
+        here = largest_of_block(row, block * BLOCK)
+        maxima[block] = here
+        if here > top:
+            top = here
+    if whole * BLOCK < row.size:
+        here = _NOTHING
+        for i in range(whole * BLOCK, row.size):
+            if row[i] > here:
+                here = row[i]
+        maxima[whole] = here
+        if here > top:
+            top = here
+    return top
+
+
+@kernel
+def largest(row):
+    """Index of the largest value, the first one of several.
+
+    Parameters
+    ----------
+    row : float32[V]
+        NaN is left out.
+
+    Returns
+    -------
+    int64
+        0 when no value is above minus infinity.
+    """
+    top = _NOTHING
+    best = np.int64(-1)
+    whole = row.size // BLOCK
+    for block in range(whole):
+        here = largest_of_block(row, block * BLOCK)
+        if here > top:
+            top = here
+            best = block * BLOCK
+    for i in range(whole * BLOCK, row.size):
+        if row[i] > top:
+            top = row[i]
+            best = i
+    if best < 0:
+        return 0
+    while row[best] != top:
+        best += 1
+    return best
+
+
+@kernel
+def sum_exp(row, top):
+    """Sum of ``exp(row - top)``: float32 within blocks of 64, float64 over them.
+
+    Parameters
+    ----------
+    row : float32[V]
+    top : float32
+        The largest value of the row, above minus infinity.
+
+    Returns
+    -------
+    float64
+        NaN when a value is NaN or ``top`` is infinity.
+    """
+    total = 0.0
+    whole = row.size // BLOCK
+    for block in range(whole):
+        total += np.float64(exponentials_of_block(row, block * BLOCK, top))
+    for i in range(whole * BLOCK, row.size):
+        total += math.exp(float(row[i]) - float(top))
+    return total
+
+
+@kernel
+def log_sum_exp(row):
+    """Logarithm of the sum of the exponentials: what a logit exceeds its log-probability by.
+
+    Parameters
+    ----------
+    row : float32[V]
+        Minus infinity is a value of no probability.
+
+    Returns
+    -------
+    float64
+        Minus infinity when all values are; NaN when one is NaN or infinity, which no sound model gives.
+    """
+    top = row[largest(row)]
+    if top == _NOTHING:
+        for i in range(row.size):
+            if row[i] != row[i]:
+                return np.nan
+        return -np.inf
+    return float(top) + math.log(sum_exp(row, top))
+
+
+@kernel
+def _is_worse(value, index, other, other_index):
+    """Whether a value stands behind another one: smaller, or as large and further to the right."""
+    return value < other or (value == other and index > other_index)
+
+
+@kernel
+def _sink(values, indices, n, place):
+    """Restore a heap with its worst entry at the root, in which one entry may be too good for its place."""
+    value, index = values[place], indices[place]
+    while True:
+        child = 2 * place + 1
+        if child >= n:
+            break
+        other = child + 1
+        if other < n and _is_worse(values[other], indices[other], values[child], indices[child]):
+            child = other
+        if not _is_worse(values[child], indices[child], value, index):
+            break
+        values[place], indices[place] = values[child], indices[child]
+        place = child
+    values[place], indices[place] = value, index
+
+
+@kernel
+def _keep_best(source, first, stop, floor, k, values, indices, n):
+    """Offer ``source[first:stop]``, from ``floor`` on, to a heap of the ``k`` best; give its new size."""
+    for i in range(first, stop):
+        value = source[i]
+        if n < k:
+            if value >= floor:
+                place = n
+                n += 1
+                # up from the last leaf
+                while place > 0:
+                    parent = (place - 1) // 2
+                    if not _is_worse(value, i, values[parent], indices[parent]):
+                        break
+                    values[place], indices[place] = values[parent], indices[parent]
+                    place = parent
+                values[place], indices[place] = value, i
+        elif value > values[0]:
+            values[0], indices[0] = value, i
+            _sink(values, indices, k, 0)
+    return n
+
+
+@kernel
+def select_blocks(row, k, maxima, values, indices):
+    """As :func:`select_top`, given the block maxima of the row.
+
+    Parameters
+    ----------
+    row : float32[V]
+    k : int64
+    maxima : float32[(V + 63) // 64]
+        As :func:`block_maxima` writes them.
+    values, indices : float32[k], int32[k]
+        Written.
+
+    Returns
+    -------
+    int64
+    """
+    k = min(k, row.size)
+    if k <= 0:
+        return 0
+    blocks = (row.size + BLOCK - 1) // BLOCK
+    floor = _NOTHING
+    if k <= blocks:
+        _keep_best(maxima, 0, blocks, _NOTHING, k, values, indices, 0)
+        floor = values[0]
+    n = np.int64(0)
+    for block in range(blocks):
+        if maxima[block] >= floor and (n < k or maxima[block] > values[0]):
+            first = block * BLOCK
+            n = _keep_best(row, first, min(first + BLOCK, row.size), floor, k, values, indices, n)
+    # the worst one goes behind the others until all are in order
+    for end in range(n - 1, 0, -1):
+        values[0], values[end] = values[end], values[0]
+        indices[0], indices[end] = indices[end], indices[0]
+        _sink(values, indices, end, 0)
+    return n
+
+
+@kernel
+def select_top(row, k, maxima, values, indices):
+    """The ``k`` largest values in descending order, ties by the lower index.
+
+    One pass over the row, then work on about ``k`` blocks; time does not depend on the order of the values by more
+    than a factor of ``log(k)``, and nothing is sorted but the ``k``.
+
+    Parameters
+    ----------
+    row : float32[V]
+        Without NaN.
+    k : int64
+        At least 0.
+    maxima : float32[(V + 63) // 64]
+        Scratch.
+    values, indices : float32[k], int32[k]
+        Written.
+
+    Returns
+    -------
+    int64
+        How many there are: the smaller one of ``k`` and V.
+    """
+    block_maxima(row, maxima)
+    return select_blocks(row, k, maxima, values, indices)
