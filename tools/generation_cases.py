@@ -1,0 +1,227 @@
+"""Random generations by tiny random models, ours and transformers', to be compared token by token.
+
+A difference counts unless both agree once the models compute in float64: then float32 sums in another order have
+flipped two candidates that are nearly equal.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import numba_nlp as nlp
+from numba_nlp.generation import GenerationOutput
+from tests.models.tiny import make_reference, save
+from tests.models.tiny_pairs import settings_of
+
+__all__ = ["ARCHITECTURES", "Case", "Pair", "compare", "draw_case", "make_pair", "their_rows"]
+
+VOCABULARY = 40
+ARCHITECTURES = (
+    "GPT2LMHeadModel",
+    "OpenAIGPTLMHeadModel",
+    "BartForConditionalGeneration",
+    "MarianMTModel",
+    "T5ForConditionalGeneration",
+    "MBartForConditionalGeneration",
+    "PegasusForConditionalGeneration",
+    "M2M100ForConditionalGeneration",
+)
+#: Sums of log-probabilities may differ by so much.
+CLOSE = 1e-4
+#: Scores below are of rows that are none: see ``beam_memory.UNLIKELY``.
+_NO_ROW = -1e6
+_GPT = {"vocab_size": VOCABULARY, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_positions": 40}
+
+
+@dataclass
+class Pair:
+    """One model, in transformers and here, in float32 and float64."""
+
+    architecture: str
+    theirs: Any
+    ours: Any
+    precise: tuple[Any, Any] | None = field(default=None, repr=False)
+
+    @property
+    def decoder_only(self) -> bool:
+        """Whether there is no encoder."""
+        return "GPT" in self.architecture
+
+    def in_float64(self) -> tuple[Any, Any]:
+        """Theirs and ours."""
+        if self.precise is None:
+            ours = copy.deepcopy(self.ours)
+            ours.cast(torch.float64)
+            self.precise = copy.deepcopy(self.theirs).double(), ours
+        return self.precise
+
+
+@dataclass
+class Case:
+    """Arguments of one generation."""
+
+    input_ids: torch.Tensor
+    attention_mask: torch.Tensor | None
+    options: dict[str, Any]
+
+
+def make_pair(architecture: str, folder: Path, *, seed: int = 0) -> Pair:
+    """A tiny model of transformers with weights so large that some tokens are much more probable than others."""
+    if "GPT" in architecture:
+        settings: dict[str, Any] = {**_GPT, "bos_token_id": 0, "eos_token_id": 2, "pad_token_id": None}
+    else:
+        settings = settings_of(architecture, vocab_size=VOCABULARY, max_position_embeddings=40)
+        settings.pop("num_labels")
+        if architecture.startswith("T5"):  # transformers' cache has as many layers as the encoder
+            settings["num_decoder_layers"] = settings["num_layers"]
+    theirs = make_reference(architecture, seed=seed, **settings)
+    theirs.generation_config.pad_token_id = 1
+    if not theirs.generation_config.decoder_start_token_id:
+        theirs.generation_config.decoder_start_token_id = None if "GPT" in architecture else 0
+    return Pair(architecture, theirs, nlp.load_model(save(theirs, folder)))
+
+
+def draw_case(
+    generator: random.Random, *, decoder_only: bool, padded: bool = True, only: str | None = None
+) -> Case:
+    """Random arguments.
+
+    Parameters
+    ----------
+    generator : random.Random
+    decoder_only : bool
+        Whether the model has no encoder.
+    padded : bool
+        Whether rows may be padded.
+    only : str, optional
+        The one option that is set beside beams and lengths; by default several are.
+    """
+    token = lambda: generator.randrange(3, VOCABULARY)  # noqa: E731
+    rows, width = generator.randint(1, 4), generator.randint(1, 7)
+    ids = torch.tensor([[token() for _ in range(width)] for _ in range(rows)])
+    mask = None
+    if padded and width > 1 and generator.random() < 0.5:
+        mask = torch.ones_like(ids)
+        for row in range(rows):
+            n = generator.randint(0, width - 1)
+            where = slice(0, n) if decoder_only else slice(width - n, width)
+            ids[row, where], mask[row, where] = 1, 0
+    beams = generator.choice([1, 2, 3, 5])
+    options: dict[str, Any] = {"num_beams": beams}
+    if beams > 1:
+        options["num_return_sequences"] = generator.choice([1, beams])
+    options["eos_token_id"] = generator.choice([2, token(), [token(), token()], [token(), 2, token()]])
+    options["max_new_tokens"] = generator.randint(1, 16)
+    several = {
+        "length_penalty": lambda: generator.choice([-0.5, 0.0, 0.6, 2.0]),
+        "early_stopping": lambda: generator.choice([True, "never"]),
+        "no_repeat_ngram_size": lambda: generator.choice([1, 2, 3]),
+        "encoder_no_repeat_ngram_size": lambda: generator.choice([1, 2]),
+        "min_length": lambda: generator.randint(1, 9),
+        "min_new_tokens": lambda: generator.randint(1, 9),
+        "repetition_penalty": lambda: generator.choice([0.7, 1.3, 2.0]),
+        "bad_words_ids": lambda: [[token()] for _ in range(5)] + [[token(), token()] for _ in range(60)],
+        "suppress_tokens": lambda: [token() for _ in range(6)],
+        "begin_suppress_tokens": lambda: [token() for _ in range(6)],
+        "forced_bos_token_id": token,
+        "forced_eos_token_id": lambda: generator.choice([2, token()]),
+        "renormalize_logits": lambda: True,
+        "prefix_allowed_tokens_fn": lambda: _allow_every_third,
+        "max_length": lambda: width + generator.randint(1, 12) if decoder_only else generator.randint(2, 13),
+    }
+    for name, draw in several.items():
+        if (only is None and generator.random() < 0.2) or name == only:
+            options[name] = draw()
+    if "max_length" in options:
+        del options["max_new_tokens"]
+    if set(options.get("suppress_tokens", ())) & {options.get("forced_bos_token_id"), options.get("forced_eos_token_id")}:
+        del options["suppress_tokens"]
+    return Case(ids, mask, options)
+
+
+def _allow_every_third(prompt: int, tokens: Any) -> list[int]:
+    """Two thirds of the vocabulary, others for each prompt and length."""
+    return [token for token in range(VOCABULARY) if (token + prompt + len(tokens)) % 3]
+
+
+def their_rows(theirs: Any, case: Case) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor]:
+    """What transformers gives: sequences, scores of beams, log-probabilities of new tokens."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        out = theirs.generate(
+            case.input_ids,
+            attention_mask=case.attention_mask,
+            return_dict_in_generate=True,
+            output_scores=True,
+            output_logits=True,
+            **case.options,
+        )
+        beams = getattr(out, "beam_indices", None)
+        values = theirs.compute_transition_scores(
+            out.sequences, out.scores, beams, normalize_logits=beams is None
+        )
+    return out.sequences, getattr(out, "sequences_scores", None), values
+
+
+def _ours(model: Any, case: Case) -> GenerationOutput:
+    output: GenerationOutput = model.generate(case.input_ids, case.attention_mask, **case.options)
+    return output
+
+
+def compare(pair: Pair, case: Case) -> tuple[str, str]:
+    """Generate with both.
+
+    Returns
+    -------
+    verdict : str
+        "same", "near tie" or "different".
+    why : str
+        What differs.
+    """
+    theirs, scores, values = their_rows(pair.theirs, case)
+    ours = _ours(pair.ours, case)
+    why = _difference(theirs, scores, values, ours, case)
+    if not why:
+        return "same", ""
+    precise_theirs, precise_ours = pair.in_float64()
+    if not _difference(*their_rows(precise_theirs, case), _ours(precise_ours, case), case):
+        return "near tie", why
+    return "different", why
+
+
+def _difference(theirs: Any, scores: Any, values: Any, ours: GenerationOutput, case: Case) -> str:
+    """What differs, or nothing."""
+    width = ours.prompt_width
+    if scores is not None and bool((scores < _NO_ROW).any()):
+        # fewer rows than asked for: what transformers gives for the others is by chance
+        real = scores > _NO_ROW
+        mine = ours.scores > _NO_ROW
+        if not torch.equal(real, mine):
+            return f"other rows are none: {scores.tolist()}, {ours.scores.tolist()}"
+        return _unequal("scores", scores[real], ours.scores[real])
+    if theirs.shape != ours.sequences.shape or not torch.equal(theirs, ours.sequences):
+        return f"sequences: {theirs[:, width:].tolist()}\n  ours: {ours.sequences[:, width:].tolist()}"
+    if scores is not None:
+        why = _unequal("scores", scores, ours.scores)
+        if why:
+            return why
+        return _unequal("token scores", values, ours.token_scores)
+    # transformers goes on to give scores of padding behind a row's end
+    n = values.shape[1]
+    counted = torch.ones_like(values, dtype=torch.bool)
+    ends = torch.isin(theirs[:, width:], torch.tensor(case.options["eos_token_id"]))
+    counted[:, 1:] = ends.cumsum(1)[:, : n - 1] == 0
+    return _unequal("token scores", values.where(counted, 0.0), ours.token_scores)
+
+
+def _unequal(name: str, theirs: torch.Tensor, ours: torch.Tensor) -> str:
+    if theirs.shape == ours.shape and torch.allclose(theirs.float(), ours, rtol=CLOSE, atol=CLOSE):
+        return ""
+    return f"{name}: {theirs.tolist()}\n  ours: {ours.tolist()}"
