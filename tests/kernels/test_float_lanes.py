@@ -1,0 +1,69 @@
+"""Blocks of 64 values: both forms against numpy's float64."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numba import njit
+
+from numba_nlp.kernels import float_lanes
+from numba_nlp.reference import float_lanes as plain
+
+
+# What is an intrinsic in the compiled form can be called from compiled code only.
+@njit
+def largest_of_block(row, first):
+    return float_lanes.largest_of_block(row, first)
+
+
+@njit
+def exponentials_of_block(row, first, top):
+    return float_lanes.exponentials_of_block(row, first, top)
+
+
+def rows():
+    """Normal values, widely spread ones, forbidden ones, and NaN at each lane."""
+    random = np.random.default_rng(0)
+    for spread in (0.0, 1.0, 10.0, 100.0):
+        row = (random.standard_normal(70) * spread).astype(np.float32)
+        yield row
+        row[random.random(70) < 0.7] = -np.inf
+        row[4] = 0
+        yield row
+    for lane in range(0, 64, 5):
+        row = row.copy()
+        row[3 + lane] = np.nan
+        yield row
+
+
+@pytest.mark.parametrize("row", list(rows()))
+def test_blocks_are_those_of_the_twin(row):
+    for first in (0, 3, 6):
+        top = largest_of_block(row, first)
+        assert top == plain.largest_of_block(row, first)
+        found, expected = exponentials_of_block(row, first, top), plain.exponentials_of_block(row, first, top)
+        np.testing.assert_allclose(found, expected, rtol=2e-7)
+
+
+def test_a_block_of_nothing():
+    for value in (-np.inf, np.nan):
+        assert largest_of_block(np.full(64, value, np.float32), 0) == -np.inf
+
+
+def test_single_exponentials():
+    """Each by itself, within two units in the last place; zero where the number is no longer normal."""
+    for x in [*np.linspace(0, -87, 400, dtype=np.float32), np.float32(-87.5), np.float32(-1e30), np.float32(-np.inf)]:
+        row = np.full(64, -np.inf, np.float32)
+        row[17] = x
+        found = float(exponentials_of_block(row, 0, np.float32(0)))
+        np.testing.assert_allclose(found, math.exp(x), rtol=2.5e-7, atol=2e-38)
+
+
+@pytest.mark.skipif(not float_lanes.VECTOR, reason="the plain form has no polynomial")
+def test_the_polynomial_is_chebyshevs():
+    half = math.log(2) / 2 * 1.0001
+    fitted = np.polynomial.chebyshev.Chebyshev.interpolate(np.exp, 6, domain=[-half, half])
+    expected = fitted.convert(kind=np.polynomial.Polynomial).coef[::-1]
+    np.testing.assert_allclose(float_lanes._POLYNOMIAL, expected, rtol=1e-10)
