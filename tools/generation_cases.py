@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import random
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from numba_nlp.generation import GenerationOutput
 from tests.models.tiny import make_reference, save
 from tests.models.tiny_pairs import settings_of
 
-__all__ = ["ARCHITECTURES", "Case", "Pair", "compare", "draw_case", "make_pair", "their_rows"]
+__all__ = ["ARCHITECTURES", "OPTIONS", "Case", "Pair", "compare", "draw_case", "make_pair", "their_rows"]
 
 VOCABULARY = 40
 ARCHITECTURES = (
@@ -42,17 +43,13 @@ _GPT = {"vocab_size": VOCABULARY, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_po
 
 @dataclass
 class Pair:
-    """One model, in transformers and here, in float32 and float64."""
+    """One model, in transformers and here, in float32 and float64, and tokens that it writes often."""
 
     architecture: str
     theirs: Any
     ours: Any
+    often: list[int]
     precise: tuple[Any, Any] | None = field(default=None, repr=False)
-
-    @property
-    def decoder_only(self) -> bool:
-        """Whether there is no encoder."""
-        return "GPT" in self.architecture
 
     def in_float64(self) -> tuple[Any, Any]:
         """Theirs and ours."""
@@ -85,25 +82,52 @@ def make_pair(architecture: str, folder: Path, *, seed: int = 0) -> Pair:
     theirs.generation_config.pad_token_id = 1
     if not theirs.generation_config.decoder_start_token_id:
         theirs.generation_config.decoder_start_token_id = None if "GPT" in architecture else 0
-    return Pair(architecture, theirs, nlp.load_model(save(theirs, folder)))
+    ours = nlp.load_model(save(theirs, folder))
+    # what it writes, so that some rows end: a random model repeats a few tokens
+    prompts = torch.arange(3, 35).reshape(8, 4)
+    written = ours.generate(prompts, eos_token_id=None, max_new_tokens=12, num_beams=1).sequences[:, -12:]
+    often = [int(token) for token in written.unique() if token >= 3]
+    return Pair(architecture, theirs, ours, often)
 
 
-def draw_case(
-    generator: random.Random, *, decoder_only: bool, padded: bool = True, only: str | None = None
-) -> Case:
+#: Options that are drawn, beside beams, numbers of rows, ends and lengths.
+OPTIONS = (
+    "length_penalty",
+    "early_stopping",
+    "no_repeat_ngram_size",
+    "encoder_no_repeat_ngram_size",
+    "min_length",
+    "min_new_tokens",
+    "repetition_penalty",
+    "bad_words_ids",
+    "suppress_tokens",
+    "begin_suppress_tokens",
+    "forced_bos_token_id",
+    "forced_eos_token_id",
+    "renormalize_logits",
+    "prefix_allowed_tokens_fn",
+    "max_length",
+)
+
+
+def draw_case(generator: random.Random, pair: Pair, *, only: str | None = None) -> Case:
     """Random arguments.
 
     Parameters
     ----------
     generator : random.Random
-    decoder_only : bool
-        Whether the model has no encoder.
-    padded : bool
-        Whether rows may be padded.
+    pair : Pair
+        For which model.
     only : str, optional
         The one option that is set beside beams and lengths; by default several are.
     """
-    token = lambda: generator.randrange(3, VOCABULARY)  # noqa: E731
+
+    def token() -> int:
+        return generator.randrange(3, VOCABULARY)
+
+    decoder_only = "GPT" in pair.architecture
+    # the first GPT of transformers gives padding positions
+    padded = pair.architecture != "OpenAIGPTLMHeadModel"
     rows, width = generator.randint(1, 4), generator.randint(1, 7)
     ids = torch.tensor([[token() for _ in range(width)] for _ in range(rows)])
     mask = None
@@ -117,9 +141,10 @@ def draw_case(
     options: dict[str, Any] = {"num_beams": beams}
     if beams > 1:
         options["num_return_sequences"] = generator.choice([1, beams])
-    options["eos_token_id"] = generator.choice([2, token(), [token(), token()], [token(), 2, token()]])
+    often = generator.sample(pair.often, min(3, len(pair.often)))
+    options["eos_token_id"] = generator.choice([2, [token(), token()], often[0], often[:2], [2, *often]])
     options["max_new_tokens"] = generator.randint(1, 16)
-    several = {
+    draws: dict[str, Callable[[], Any]] = {
         "length_penalty": lambda: generator.choice([-0.5, 0.0, 0.6, 2.0]),
         "early_stopping": lambda: generator.choice([True, "never"]),
         "no_repeat_ngram_size": lambda: generator.choice([1, 2, 3]),
@@ -136,12 +161,15 @@ def draw_case(
         "prefix_allowed_tokens_fn": lambda: _allow_every_third,
         "max_length": lambda: width + generator.randint(1, 12) if decoder_only else generator.randint(2, 13),
     }
-    for name, draw in several.items():
+    for name in OPTIONS:
         if (only is None and generator.random() < 0.2) or name == only:
-            options[name] = draw()
+            options[name] = draws[name]()
     if "max_length" in options:
         del options["max_new_tokens"]
-    if set(options.get("suppress_tokens", ())) & {options.get("forced_bos_token_id"), options.get("forced_eos_token_id")}:
+    if set(options.get("suppress_tokens", ())) & {
+        options.get("forced_bos_token_id"),
+        options.get("forced_eos_token_id"),
+    }:
         del options["suppress_tokens"]
     return Case(ids, mask, options)
 
@@ -164,9 +192,7 @@ def their_rows(theirs: Any, case: Case) -> tuple[torch.Tensor, torch.Tensor | No
             **case.options,
         )
         beams = getattr(out, "beam_indices", None)
-        values = theirs.compute_transition_scores(
-            out.sequences, out.scores, beams, normalize_logits=beams is None
-        )
+        values = theirs.compute_transition_scores(out.sequences, out.scores, beams, normalize_logits=beams is None)
     return out.sequences, getattr(out, "sequences_scores", None), values
 
 

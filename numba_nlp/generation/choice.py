@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from numba_nlp.generation.edits import RowEdits
+from numba_nlp.generation.edits import RowEdits, refuse_no_numbers
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.steps import Steps
 from numba_nlp.kernels.generation.chosen import append_tokens, take_largest
@@ -61,6 +61,7 @@ def choose_tokens(
         part_tokens, part_values = np.zeros(live.size, np.int64), np.zeros(live.size, np.float32)
         edits(logits, part, filled, active)
         take_largest(logits, part_done, part_tokens, part_values)
+        _refuse_nothing(logits, part_values, filled)
         tokens[live], values[filled - width, live] = part_tokens, part_values
         still_open = append_tokens(
             rows,
@@ -90,3 +91,15 @@ def choose_tokens(
         streamer.end()
     values = np.ascontiguousarray(values[: filled - width].T)
     return rows[:, :filled], values.sum(1, dtype=np.float64).astype(np.float32), values
+
+
+def _refuse_nothing(logits: np.ndarray, values: np.ndarray, filled: int) -> None:
+    """Refuse rows in which no token has a probability."""
+    wrong = np.flatnonzero(np.isnan(values))
+    if not wrong.size:
+        return
+    refuse_no_numbers(logits[wrong[0]], int(wrong[0]), filled)
+    raise ValueError(
+        f"the options leave no token for row {wrong[0]} after {filled} tokens: `suppress_tokens`, `bad_words_ids`, repeated "
+        "n-grams, processors and the like rule out all of them"
+    )

@@ -159,8 +159,8 @@ class GenerationConfig:
             forced = set() if value is None else {value} if isinstance(value, int) else set(value)
             if forced and forced <= suppressed:
                 raise ValueError(
-                    f"`{name}` {value!r} is suppressed by `suppress_tokens`: no token would be left; remove it from one "
-                    "of them"
+                    f"`{name}` {value!r} is suppressed by `suppress_tokens`, so no token would be left; take it out of "
+                    "one of them"
                 )
 
     def replace(self, **options: Any) -> GenerationConfig:
@@ -269,7 +269,9 @@ def refuse_unsupported(values: Mapping[str, Any], place: str) -> None:
         There are such keys with another value than the one that changes nothing.
     """
     found = {
-        name: values[name] for name, neutral in NEUTRAL_UNSUPPORTED.items() if name in values and values[name] not in neutral
+        name: values[name]
+        for name, neutral in NEUTRAL_UNSUPPORTED.items()
+        if name in values and values[name] not in neutral
     }
     if found:
         listed = ", ".join(f"`{name}` {value!r}" for name, value in found.items())

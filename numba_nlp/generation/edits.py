@@ -18,7 +18,7 @@ from numba_nlp.kernels.generation.row_edits import (
 )
 from numba_nlp.kernels.generation.rules import make_rules
 
-__all__ = ["RowEdits"]
+__all__ = ["RowEdits", "refuse_no_numbers"]
 
 Processor = Callable[[Any, Any], Any]
 PrefixFunction = Callable[[int, Any], Sequence[int]]
@@ -105,10 +105,7 @@ class RowEdits:
             shift_rows(logits, shifts)
             wrong = np.flatnonzero(np.isnan(shifts))
             if wrong.size:
-                raise ValueError(
-                    f"the model gives logits that are no numbers, for row {wrong[0]} of the step after {filled} tokens; "
-                    "look at its weights and inputs"
-                )
+                refuse_no_numbers(logits[wrong[0]], int(wrong[0]), filled)
         else:
             shifts[:] = 0.0
         if self._prefix_function is not None:
@@ -128,8 +125,8 @@ class RowEdits:
             renormalize_rows(logits, shifts)
 
     def _allow(self, logits: np.ndarray, rows: np.ndarray, filled: int, numbers: np.ndarray) -> None:
-        # Before the rules, though transformers has it among them: what is minus infinity stays so through all rules that
-        # precede it there.
+        # Before the rules, though transformers has it among them: what is minus infinity stays so through all rules
+        # that precede it there.
         assert self._prefix_function is not None
         per_prompt = logits.shape[0] // numbers.size
         for row in range(logits.shape[0]):
@@ -138,7 +135,22 @@ class RowEdits:
             allowed = np.unique(np.asarray(given, np.int64))
             if not allowed.size or allowed[0] < 0 or allowed[-1] >= self._vocabulary:
                 raise ValueError(
-                    f"`prefix_allowed_tokens_fn` must give ids from 0 to {self._vocabulary - 1}, at least one, for prompt "
-                    f"{prompt} after the tokens {rows[row, :filled].tolist()}; got {given!r}"
+                    f"`prefix_allowed_tokens_fn` must give ids from 0 to {self._vocabulary - 1}, at least one, for "
+                    f"prompt {prompt} after the tokens {rows[row, :filled].tolist()}; got {given!r}"
                 )
             allow_only(logits[row], allowed)
+
+
+def refuse_no_numbers(row: np.ndarray, number: int, filled: int) -> None:
+    """Refuse a row of logits of which some are NaN or infinity.
+
+    Raises
+    ------
+    ValueError
+        It is such.
+    """
+    if np.isnan(row).any() or np.isposinf(row).any():
+        raise ValueError(
+            f"the model gives logits that are no numbers, in row {number} after {filled} tokens; look at its weights, "
+            "and at the range of its kind of numbers"
+        )

@@ -130,15 +130,14 @@ def make_plan(
             input_ids,
             attention_mask,
             model.settings.vocabulary,
-            padding,
+            padding if padding < model.settings.vocabulary else 0,
             side="right",
             name="input_ids",
             mask_name="attention_mask",
         )
         model.check_width(source.ids.shape[1], model.settings.positions)
-        prompts = _decoder_prompts(
-            config, source, decoder_input_ids, decoder_attention_mask, vocabulary, padding
-        )
+        inner = padding if padding < vocabulary else 0
+        prompts = _decoder_prompts(config, source, decoder_input_ids, decoder_attention_mask, vocabulary, inner)
     else:
         if decoder_input_ids is not None or decoder_attention_mask is not None:
             raise ValueError(f"{model.family} has no encoder: give the prompt as `input_ids`, not `decoder_input_ids`")
@@ -176,6 +175,7 @@ def _prompts(config: GenerationConfig, ids: Any, mask: Any, vocabulary: int, pad
             raise ValueError("`input_ids` is missing, and there is no `bos_token_id` to begin with")
         ids, mask = [[config.bos_token_id]], None
     pad = config.pad_token_id if config.pad_token_id is not None else padding
+    pad = pad if pad < vocabulary else 0  # it is masked, but must be a token of the model
     rows = take_rows(ids, mask, vocabulary, pad, side="left", name="input_ids", mask_name="attention_mask")
     if mask is None:
         rows = guess_mask(rows, config.pad_token_id, config.eos_ids)
@@ -193,8 +193,8 @@ def _decoder_prompts(
             raise ValueError("`decoder_attention_mask` is given without `decoder_input_ids`")
         if start is None:
             raise ValueError(
-                "neither `decoder_start_token_id` nor `bos_token_id` is known: say with which token the decoder begins, "
-                "or give `decoder_input_ids`"
+                "neither `decoder_start_token_id` nor `bos_token_id` is known: say with which token the decoder "
+                "begins, or give `decoder_input_ids`"
             )
         return Rows(np.full((sentences, 1), start, np.int64), None)
     rows = take_rows(
@@ -218,10 +218,8 @@ def _refuse_empty(rows: Rows, name: str) -> None:
 
 
 def _check_ids(config: GenerationConfig, vocabulary: int) -> None:
-    named: list[tuple[str, int]] = []
-    for name in ("forced_bos_token_id", "pad_token_id", "decoder_start_token_id"):
-        if getattr(config, name) is not None:
-            named.append((name, getattr(config, name)))
+    single = ("forced_bos_token_id", "decoder_start_token_id")
+    named = [(name, getattr(config, name)) for name in single if getattr(config, name) is not None]
     named += [("forced_eos_token_id", token) for token in config.forced_eos_ids]
     for name in ("suppress_tokens", "begin_suppress_tokens"):
         named += [(name, token) for token in getattr(config, name) or ()]

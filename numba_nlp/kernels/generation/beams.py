@@ -16,7 +16,7 @@ from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, UNLIKELY
 from numba_nlp.kernels.generation.row_values import select_top
 
-__all__ = ["advance_beams", "advance_sentence", "best_candidates", "ends_row", "write_sequence"]
+__all__ = ["advance_beams", "advance_sentence", "best_candidates", "ends_row", "move_rows", "write_sequence"]
 
 
 @kernel
@@ -201,6 +201,42 @@ def advance_sentence(rows, first_row, filled, sentence, n, rules, state, scratch
 
 
 @kernel
+def move_rows(rows, filled, first_row, sentence, rules, state, next_rows, next_tokens, parents):
+    """Let the rows of a sentence follow their beams; those of one that was done before may be any.
+
+    Parameters
+    ----------
+    rows : int32[R, T]
+        Tokens so far.
+    filled : int64
+        Columns of ``rows`` that are filled.
+    first_row : int64
+        Row of the sentence's first beam.
+    sentence : int64
+        Its number in the state.
+    rules : BeamRules
+        Say how wide the prompt was.
+    state : BeamState
+        After the step.
+    next_rows : int32[R, T]
+        ``rows`` after the step.
+    next_tokens : int64[R]
+        What each row reads next.
+    parents : int64[R]
+        The row that each continues.
+    """
+    step = filled - rules.prompt_width
+    for beam in range(state.running.shape[1]):
+        row = first_row + beam
+        parent = first_row + state.parents[step, sentence, beam]
+        parents[row] = parent
+        next_tokens[row] = state.tokens[step, sentence, beam]
+        for column in range(filled):
+            next_rows[row, column] = rows[parent, column]
+        next_rows[row, filled] = state.tokens[step, sentence, beam]
+
+
+@kernel
 def advance_beams(logits, shifts, rows, filled, active, rules, state, scratch, next_rows, next_tokens, parents):
     """Take one step of all sentences that go on.
 
@@ -238,24 +274,11 @@ def advance_beams(logits, shifts, rows, filled, active, rules, state, scratch, n
     open_sentences = 0
     for a in range(active.size):
         sentence = active[a]
-        first_row = a * beams
-        step = filled - rules.prompt_width
         if not state.done[sentence]:
-            n = best_candidates(logits, shifts, state.running[sentence], first_row, scratch)
-            advance_sentence(rows, first_row, filled, sentence, n, rules, state, scratch)
+            n = best_candidates(logits, shifts, state.running[sentence], a * beams, scratch)
+            advance_sentence(rows, a * beams, filled, sentence, n, rules, state, scratch)
             open_sentences += not state.done[sentence]
-        else:
-            for beam in range(beams):
-                state.tokens[step, sentence, beam] = 0
-                state.parents[step, sentence, beam] = beam
-        for beam in range(beams):
-            row = first_row + beam
-            parent = first_row + state.parents[step, sentence, beam]
-            parents[row] = parent
-            next_tokens[row] = state.tokens[step, sentence, beam]
-            for column in range(filled):
-                next_rows[row, column] = rows[parent, column]
-            next_rows[row, filled] = state.tokens[step, sentence, beam]
+        move_rows(rows, filled, a * beams, sentence, rules, state, next_rows, next_tokens, parents)
     return np.int64(open_sentences)
 
 

@@ -11,7 +11,7 @@ from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.beams import ends_row
 from numba_nlp.kernels.generation.row_values import largest, log_sum_exp
 
-__all__ = ["append_tokens", "take_largest"]
+__all__ = ["append_tokens", "score_tokens", "take_largest"]
 
 
 @kernel
@@ -72,3 +72,18 @@ def append_tokens(rows, filled, prompt_width, eos_ids, stop_tokens, stop_offsets
             still_open += 1
         rows[row, filled] = tokens[row]
     return np.int64(still_open)
+
+
+@kernel
+def score_tokens(logits, tokens, values):
+    """Log-probabilities of given tokens.
+
+    Parameters
+    ----------
+    logits : float32[R, V]
+    tokens : int64[R]
+    values : float32[R]
+        Written.
+    """
+    for row in range(logits.shape[0]):
+        values[row] = np.float32(logits[row, tokens[row]] - log_sum_exp(logits[row]))

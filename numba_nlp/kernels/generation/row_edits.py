@@ -57,9 +57,7 @@ def restrict_rows(logits, shifts, rows, firsts, filled, sources, numbers, rules,
     per_prompt = logits.shape[0] // numbers.size
     for row in range(logits.shape[0]):
         prompt = numbers[row // per_prompt]
-        apply_history_rules(
-            logits[row], shifts[row], rows[row], firsts[prompt], filled, sources[prompt], rules, saved
-        )
+        apply_history_rules(logits[row], shifts[row], rows[row], firsts[prompt], filled, sources[prompt], rules, saved)
 
 
 @kernel

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, UNLIKELY
 
-__all__ = ["advance_beams", "advance_sentence", "best_candidates", "ends_row", "write_sequence"]
+__all__ = ["advance_beams", "advance_sentence", "best_candidates", "ends_row", "move_rows", "write_sequence"]
 
 
 def ends_row(row, begin, filled, token, eos_ids, stop_tokens, stop_offsets):
     """Whether a token ends a row."""
     new = [*row[begin:filled].tolist(), int(token)]
-    stops = [stop_tokens[a:b].tolist() for a, b in zip(stop_offsets[:-1], stop_offsets[1:], strict=True)]
+    stops = [stop_tokens[a:b].tolist() for a, b in pairwise(stop_offsets)]
     return token in eos_ids or any(new[-len(stop) :] == stop for stop in stops)
 
 
@@ -84,20 +86,22 @@ def advance_sentence(rows, first_row, filled, sentence, n, rules, state, scratch
 def advance_beams(logits, shifts, rows, filled, active, rules, state, scratch, next_rows, next_tokens, parents):
     """Take one step of all sentences that go on."""
     beams = state.running.shape[1]
-    step = filled - rules.prompt_width
     for a, sentence in enumerate(active):
-        if state.done[sentence]:
-            state.tokens[step, sentence] = 0
-            state.parents[step, sentence] = range(beams)
-        else:
+        if not state.done[sentence]:
             n = best_candidates(logits, shifts, state.running[sentence], a * beams, scratch)
             advance_sentence(rows, a * beams, filled, sentence, n, rules, state, scratch)
-        where = slice(a * beams, (a + 1) * beams)
-        parents[where] = a * beams + state.parents[step, sentence]
-        next_tokens[where] = state.tokens[step, sentence]
-    next_rows[:, :filled] = rows[parents, :filled]
-    next_rows[:, filled] = next_tokens
+        move_rows(rows, filled, a * beams, sentence, rules, state, next_rows, next_tokens, parents)
     return int((state.done[active] == 0).sum())
+
+
+def move_rows(rows, filled, first_row, sentence, rules, state, next_rows, next_tokens, parents):
+    """Let the rows of a sentence follow their beams."""
+    step = filled - rules.prompt_width
+    where = slice(first_row, first_row + state.running.shape[1])
+    parents[where] = first_row + state.parents[step, sentence]
+    next_tokens[where] = state.tokens[step, sentence]
+    next_rows[where, :filled] = rows[parents[where], :filled]
+    next_rows[where, filled] = next_tokens[where]
 
 
 def write_sequence(state, sentence, place, tokens, values):

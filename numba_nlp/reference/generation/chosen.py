@@ -6,15 +6,24 @@ import numpy as np
 
 from numba_nlp.reference.generation.beams import ends_row
 
-__all__ = ["append_tokens", "take_largest"]
+__all__ = ["append_tokens", "score_tokens", "take_largest"]
 
 
 def take_largest(logits, done, tokens, values):
     """Choose the most probable token of each row."""
     for row in np.flatnonzero(done == 0):
-        probabilities = np.exp(logits[row].astype(np.float64) - logits[row].max())
         tokens[row] = np.argmax(logits[row])
-        values[row] = np.log(probabilities[tokens[row]] / probabilities.sum())
+        values[row] = _log_probabilities(logits[row])[tokens[row]]
+
+
+def score_tokens(logits, tokens, values):
+    """Log-probabilities of given tokens."""
+    for row, token in enumerate(tokens):
+        values[row] = _log_probabilities(logits[row])[token]
+
+
+def _log_probabilities(row):
+    return row.astype(np.float64) - np.logaddexp.reduce(row.astype(np.float64))
 
 
 def append_tokens(rows, filled, prompt_width, eos_ids, stop_tokens, stop_offsets, padding, tokens, values, done):

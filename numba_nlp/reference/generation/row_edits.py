@@ -21,9 +21,7 @@ def shift_rows(logits, shifts):
 def restrict_rows(logits, shifts, rows, firsts, filled, sources, numbers, rules, saved):
     """What has been read and written restricts what follows."""
     for row, prompt in enumerate(np.repeat(numbers, logits.shape[0] // numbers.size)):
-        apply_history_rules(
-            logits[row], shifts[row], rows[row], firsts[prompt], filled, sources[prompt], rules, saved
-        )
+        apply_history_rules(logits[row], shifts[row], rows[row], firsts[prompt], filled, sources[prompt], rules, saved)
 
 
 def force_rows(logits, shifts, filled, rules):

@@ -108,9 +108,7 @@ def test_finished_rows_add_up(search):
             continue
         assert sum(values[:width]) / width**rules.length_penalty == pytest.approx(score, rel=1e-4, abs=1e-4)
         ends = [
-            plain.ends_row(
-                np.array(tokens), 0, i, tokens[i], rules.eos_ids, rules.stop_tokens, rules.stop_offsets
-            )
+            plain.ends_row(np.array(tokens), 0, i, tokens[i], rules.eos_ids, rules.stop_tokens, rules.stop_offsets)
             for i in range(width)
         ]
         assert not any(ends[:-1])
