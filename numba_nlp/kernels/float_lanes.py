@@ -40,6 +40,14 @@ _POLYNOMIAL = (
     1.0,
 )
 
+
+@kernel
+def exponential(value, top):
+    """``exp(value - top)`` of one value, in float64; both are float32."""
+    # Compiled, float() keeps float32; with numpy's scalars, infinity less infinity is a warning.
+    return math.exp(float(np.float64(value)) - float(np.float64(top)))
+
+
 if VECTOR:
     _LANES = 16
     _f32, _i32 = ir.FloatType(), ir.IntType(32)
@@ -53,10 +61,19 @@ if VECTOR:
     def _all_words(value):
         return ir.Constant(_words, [ir.Constant(_i32, value)] * _LANES)
 
-    def _load(context, builder, array_type, array, first, part):
+    def _spread(builder, value):
+        """A vector of one number that is known when the code runs."""
+        undefined = ir.Constant(_floats, ir.Undefined)
+        one = builder.insert_element(undefined, value, ir.Constant(_i32, 0))
+        return builder.shuffle_vector(one, undefined, _all_words(0))
+
+    def _address(context, builder, array_type, array, first, part):
         place = builder.add(first, ir.Constant(ir.IntType(64), part * _LANES))
         pointer = _element_pointer(context, builder, array_type, array, place)
-        loaded = builder.load(builder.bitcast(pointer, _floats.as_pointer()))
+        return builder.bitcast(pointer, _floats.as_pointer())
+
+    def _load(context, builder, array_type, array, first, part):
+        loaded = builder.load(_address(context, builder, array_type, array, first, part))
         loaded.align = 4
         return loaded
 
@@ -112,9 +129,7 @@ if VECTOR:
 
         def codegen(context, builder, signature, args):
             array, first, top = args
-            undefined = ir.Constant(_floats, ir.Undefined)
-            tops = builder.insert_element(undefined, top, ir.Constant(_i32, 0))
-            tops = builder.shuffle_vector(tops, undefined, _all_words(0))
+            tops = _spread(builder, top)
             parts = [
                 _exponential(builder, builder.fsub(_load(context, builder, signature.args[0], array, first, i), tops))
                 for i in range(BLOCK // _LANES)
@@ -124,6 +139,22 @@ if VECTOR:
             return _fold(builder, parts[0], lambda builder, a, b: builder.fadd(a, b))
 
         return types.float32(row, types.int64, types.float32), codegen
+
+    @intrinsic
+    def write_exponentials(typingctx, row, first, top, result):
+        """Write ``exp(row[first:first + 64] - top)`` to the same places of ``result`` (float32)."""
+
+        def codegen(context, builder, signature, args):
+            array, first, top, result = args
+            tops = _spread(builder, top)
+            for part in range(BLOCK // _LANES):
+                values = _load(context, builder, signature.args[0], array, first, part)
+                values = _exponential(builder, builder.fsub(values, tops))
+                stored = builder.store(values, _address(context, builder, signature.args[3], result, first, part))
+                stored.align = 4
+            return context.get_dummy_value()
+
+        return types.void(row, types.int64, types.float32, result), codegen
 
 else:
 
@@ -141,5 +172,11 @@ else:
         """Sum of ``exp(row[first:first + 64] - top)`` (float32), for values up to ``top``; NaN if one of them is."""
         total = 0.0
         for i in range(first, first + BLOCK):
-            total += math.exp(float(row[i]) - float(top))
+            total += exponential(row[i], top)
         return np.float32(total)
+
+    @kernel
+    def write_exponentials(row, first, top, result):
+        """Write ``exp(row[first:first + 64] - top)`` to the same places of ``result`` (float32)."""
+        for i in range(first, first + BLOCK):
+            result[i] = np.float32(exponential(row[i], top))

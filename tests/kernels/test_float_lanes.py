@@ -9,6 +9,7 @@ import pytest
 from numba import njit
 
 from numba_nlp.kernels import float_lanes
+from numba_nlp.kernels.float_lanes import exponential
 from numba_nlp.reference import float_lanes as plain
 
 
@@ -21,6 +22,19 @@ def largest_of_block(row, first):
 @njit
 def exponentials_of_block(row, first, top):
     return float_lanes.exponentials_of_block(row, first, top)
+
+
+@njit
+def write_exponentials(row, first, top, result):
+    float_lanes.write_exponentials(row, first, top, result)
+
+
+def same_weights(found, expected, differences):
+    """Two units in the last place, and what rounding of the difference itself changes."""
+    with np.errstate(invalid="ignore"):
+        allowed = expected * (2.5e-7 + 2.0**-24 * np.abs(differences)) + 2e-38
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    assert not (np.abs(found - expected) > allowed).any()
 
 
 def rows():
@@ -45,6 +59,11 @@ def test_blocks_are_those_of_the_twin(row):
         assert top == plain.largest_of_block(row, first)
         found, expected = exponentials_of_block(row, first, top), plain.exponentials_of_block(row, first, top)
         np.testing.assert_allclose(found, expected, rtol=2e-7)
+        single, each = np.full(70, 7, np.float32), np.full(70, 7, np.float32)
+        write_exponentials(row, first, top, single)
+        plain.write_exponentials(row, first, top, each)
+        same_weights(single, each, row - top)
+        assert exponential(row[first], top) == pytest.approx(plain.exponential(row[first], top), rel=1e-14, nan_ok=True)
 
 
 def test_a_block_of_nothing():

@@ -14,9 +14,27 @@ import math
 import numpy as np
 
 from numba_nlp._jit import kernel
-from numba_nlp.kernels.float_lanes import BLOCK, exponentials_of_block, largest_of_block
+from numba_nlp.kernels.float_lanes import (
+    BLOCK,
+    exponential,
+    exponentials_of_block,
+    largest_of_block,
+    write_exponentials,
+)
 
-__all__ = ["BLOCK", "block_maxima", "largest", "log_sum_exp", "select_blocks", "select_top", "sum_exp"]
+__all__ = [
+    "BLOCK",
+    "block_maxima",
+    "gather_best",
+    "largest",
+    "log_sum_exp",
+    "offer_best",
+    "select_blocks",
+    "select_top",
+    "sort_best",
+    "sum_exp",
+    "weigh_values",
+]
 
 _NOTHING = np.float32(-np.inf)
 
@@ -108,7 +126,36 @@ def sum_exp(row, top):
     for block in range(whole):
         total += np.float64(exponentials_of_block(row, block * BLOCK, top))
     for i in range(whole * BLOCK, row.size):
-        total += math.exp(float(row[i]) - float(top))
+        total += exponential(row[i], top)
+    return total
+
+
+@kernel
+def weigh_values(values, n, top, weights):
+    """Exponentials of some values, and their sum.
+
+    Parameters
+    ----------
+    values : float32[n]
+    n : int64
+        How many of them count.
+    top : float32
+        The largest one, above minus infinity.
+    weights : float32[n]
+        Written: ``exp(values - top)``.
+
+    Returns
+    -------
+    float64
+    """
+    whole = n // BLOCK * BLOCK
+    for first in range(0, whole, BLOCK):
+        write_exponentials(values, first, top, weights)
+    for i in range(whole, n):
+        weights[i] = np.float32(exponential(values[i], top))
+    total = 0.0
+    for i in range(n):
+        total += np.float64(weights[i])
     return total
 
 
@@ -132,7 +179,7 @@ def log_sum_exp(row):
             if row[i] != row[i]:
                 return np.nan
         return -np.inf
-    return float(top) + math.log(sum_exp(row, top))
+    return np.float64(top) + math.log(sum_exp(row, top))
 
 
 @kernel
@@ -160,25 +207,86 @@ def _sink(values, indices, n, place):
 
 
 @kernel
-def _keep_best(source, first, stop, floor, k, values, indices, n):
-    """Offer ``source[first:stop]``, from ``floor`` on, to a heap of the ``k`` best; give its new size."""
+def offer_best(value, index, k, values, indices, n):
+    """Offer an entry to a heap of the ``k`` best, the worst one of which is at the root.
+
+    Parameters
+    ----------
+    value : float
+    index : int64
+        Of equal values the lower index is better.
+    k : int64
+        At least 1.
+    values, indices : float[k], int[k]
+        The heap, changed.
+    n : int64
+        Its entries.
+
+    Returns
+    -------
+    int64
+        The entries afterwards.
+    """
+    if n < k:
+        place = n
+        # up from the last leaf
+        while place > 0:
+            parent = (place - 1) // 2
+            if not _is_worse(value, index, values[parent], indices[parent]):
+                break
+            values[place], indices[place] = values[parent], indices[parent]
+            place = parent
+        values[place], indices[place] = value, index
+        return n + 1
+    if _is_worse(values[0], indices[0], value, index):
+        values[0], indices[0] = value, index
+        _sink(values, indices, k, 0)
+    return n
+
+
+@kernel
+def sort_best(values, indices, n):
+    """Put a heap of :func:`offer_best` in order, the best first.
+
+    Parameters
+    ----------
+    values, indices : float[n], int[n]
+        Changed.
+    n : int64
+    """
+    for end in range(n - 1, 0, -1):
+        # the worst one goes behind the others
+        values[0], values[end] = values[end], values[0]
+        indices[0], indices[end] = indices[end], indices[0]
+        _sink(values, indices, end, 0)
+
+
+@kernel
+def _offer_part(source, first, stop, floor, k, values, indices, n):
+    """Offer ``source[first:stop]``, from ``floor`` on."""
     for i in range(first, stop):
         value = source[i]
-        if n < k:
-            if value >= floor:
-                place = n
-                n += 1
-                # up from the last leaf
-                while place > 0:
-                    parent = (place - 1) // 2
-                    if not _is_worse(value, i, values[parent], indices[parent]):
-                        break
-                    values[place], indices[place] = values[parent], indices[parent]
-                    place = parent
-                values[place], indices[place] = value, i
-        elif value > values[0]:
-            values[0], indices[0] = value, i
-            _sink(values, indices, k, 0)
+        if value >= floor and (n < k or value > values[0]):
+            n = offer_best(value, i, k, values, indices, n)
+    return n
+
+
+@kernel
+def gather_best(row, k, maxima, values, indices):
+    """As :func:`select_blocks`, but without order: the worst of them is at place 0."""
+    k = min(k, row.size)
+    if k <= 0:
+        return 0
+    blocks = (row.size + BLOCK - 1) // BLOCK
+    floor = _NOTHING
+    if k <= blocks:
+        _offer_part(maxima, 0, blocks, _NOTHING, k, values, indices, 0)
+        floor = values[0]
+    n = np.int64(0)
+    for block in range(blocks):
+        if maxima[block] >= floor and (n < k or maxima[block] > values[0]):
+            first = block * BLOCK
+            n = _offer_part(row, first, min(first + BLOCK, row.size), floor, k, values, indices, n)
     return n
 
 
@@ -199,24 +307,8 @@ def select_blocks(row, k, maxima, values, indices):
     -------
     int64
     """
-    k = min(k, row.size)
-    if k <= 0:
-        return 0
-    blocks = (row.size + BLOCK - 1) // BLOCK
-    floor = _NOTHING
-    if k <= blocks:
-        _keep_best(maxima, 0, blocks, _NOTHING, k, values, indices, 0)
-        floor = values[0]
-    n = np.int64(0)
-    for block in range(blocks):
-        if maxima[block] >= floor and (n < k or maxima[block] > values[0]):
-            first = block * BLOCK
-            n = _keep_best(row, first, min(first + BLOCK, row.size), floor, k, values, indices, n)
-    # the worst one goes behind the others until all are in order
-    for end in range(n - 1, 0, -1):
-        values[0], values[end] = values[end], values[0]
-        indices[0], indices[end] = indices[end], indices[0]
-        _sink(values, indices, end, 0)
+    n = gather_best(row, k, maxima, values, indices)
+    sort_best(values, indices, n)
     return n
 
 

@@ -1,4 +1,4 @@
-"""What may follow in a row: the settings of all rules, as kernels take them."""
+"""Settings of all rules for what may follow in a row, and the memory that they need, as kernels take them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NEUTRAL", "RowRules", "make_rules"]
+from numba_nlp.kernels.generation.mass_cut import BUCKETS
+from numba_nlp.kernels.generation.row_values import BLOCK
+
+__all__ = ["NEUTRAL", "RowRules", "RowScratch", "make_row_scratch", "make_rules"]
 
 
 class RowRules(NamedTuple):
@@ -169,3 +172,47 @@ temperature, top_k, top_p, min_p, typical_p, min_tokens_to_keep
 
 #: Rules that change nothing.
 NEUTRAL = make_rules()
+
+
+class RowScratch(NamedTuple):
+    """What one thread needs to work on a row of V logits; made by :func:`make_row_scratch`, nothing in it stays.
+
+    Attributes
+    ----------
+    maxima : float32[(V + 63) // 64]
+    ids, places : int32[V]
+    order, weights : float32[V]
+    masses : float64[BUCKETS]
+    saved : float32[T]
+        For the columns of a row.
+    """
+
+    maxima: NDArray[np.float32]
+    ids: NDArray[np.int32]
+    places: NDArray[np.int32]
+    order: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    masses: NDArray[np.float64]
+    saved: NDArray[np.float32]
+
+
+def make_row_scratch(n_ids: int, n_columns: int) -> RowScratch:
+    """Memory for rows of ``n_ids`` logits and at most ``n_columns`` tokens.
+
+    Parameters
+    ----------
+    n_ids, n_columns : int
+
+    Returns
+    -------
+    RowScratch
+    """
+    return RowScratch(
+        maxima=np.zeros((n_ids + BLOCK - 1) // BLOCK, np.float32),
+        ids=np.zeros(n_ids, np.int32),
+        places=np.zeros(n_ids, np.int32),
+        order=np.zeros(n_ids, np.float32),
+        weights=np.zeros(n_ids, np.float32),
+        masses=np.zeros(BUCKETS, np.float64),
+        saved=np.zeros(n_columns, np.float32),
+    )

@@ -25,6 +25,12 @@ def sum_exp(row, top):
     return float(np.exp(row.astype(np.float64) - float(top)).sum())
 
 
+def weigh_values(values, n, top, weights):
+    """Exponentials and their sum."""
+    weights[:n] = np.exp(values[:n].astype(np.float64) - float(top))
+    return float(weights[:n].astype(np.float64).sum())
+
+
 def log_sum_exp(row):
     """Logarithm of the sum of the exponentials."""
     if np.isnan(row).any() or np.isposinf(row).any():
@@ -46,3 +52,25 @@ def select_top(row, k, maxima, values, indices):
 def select_blocks(row, k, maxima, values, indices):
     """The same; the maxima save time only."""
     return select_top(row, k, maxima, values, indices)
+
+
+def gather_best(row, k, maxima, values, indices):
+    """The same with the worst one in front."""
+    n = select_top(row, k, maxima, values, indices)
+    values[:n], indices[:n] = values[:n][::-1].copy(), indices[:n][::-1].copy()
+    return n
+
+
+def offer_best(value, index, k, values, indices, n):
+    """Keep the k best of those that are there and a new one, the worst one in front."""
+    entries = [*zip(values[:n], indices[:n], strict=True), (value, index)]
+    entries = sorted(entries, key=lambda entry: (-entry[0], entry[1]))[:k][::-1]
+    for place, (one_value, one_index) in enumerate(entries):
+        values[place], indices[place] = one_value, one_index
+    return len(entries)
+
+
+def sort_best(values, indices, n):
+    """The best first."""
+    order = sorted(range(n), key=lambda place: (-values[place], indices[place]))
+    values[:n], indices[:n] = values[order], indices[order]

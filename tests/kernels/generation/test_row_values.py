@@ -88,3 +88,34 @@ def test_a_row_of_nothing(size):
     assert kernels.log_sum_exp(row) == -np.inf
     assert kernels.largest(row) == 0
     assert top_of(kernels, row, 3) == (min(size, 3), [-np.inf] * min(size, 3), list(range(min(size, 3))))
+
+
+@given(row=logits, k=st.integers(1, 70))
+def test_heaps_are_those_of_the_twin(row, k):
+    """The same entries with the same worst one in front, and in order after sorting."""
+    results = []
+    for module in (kernels, plain):
+        found, indices = np.zeros(k, np.float32), np.zeros(k, np.int32)
+        maxima = maxima_of(row)
+        module.block_maxima(row, maxima)
+        n = module.gather_best(row, k, maxima, found, indices)
+        gathered = int(indices[0]), sorted(indices[:n].tolist())
+        n = module.offer_best(np.float32(1.5), 1000, k, found, indices, n)
+        offered = int(indices[0]), sorted(indices[:n].tolist())
+        module.sort_best(found, indices, n)
+        blocks = np.zeros(k, np.float32), np.zeros(k, np.int32)
+        selected = module.select_blocks(row, k, maxima, *blocks)
+        results.append((gathered, offered, found[:n].tolist(), indices[:n].tolist(), selected, blocks[1].tolist()))
+    assert results[0] == results[1]
+
+
+@given(row=logits)
+def test_weights_are_those_of_the_twin(row):
+    if row.max() == -np.inf:
+        return
+    for n in {1, len(row)}:
+        found, expected = np.zeros(len(row), np.float32), np.zeros(len(row), np.float32)
+        total = kernels.weigh_values(row, n, row.max(), found)
+        # rounding of a difference, here up to 120, changes its exponential
+        assert total == pytest.approx(plain.weigh_values(row, n, row.max(), expected), rel=1e-5)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-38)
