@@ -225,7 +225,7 @@ def compare(pair: Pair, case: Case) -> tuple[str, str]:
 def _difference(theirs: Any, scores: Any, values: Any, ours: GenerationOutput, case: Case) -> str:
     """What differs, or nothing."""
     width = ours.prompt_width
-    if scores is not None and bool((scores < _NO_ROW).any()):
+    if scores is not None and not bool((scores > _NO_ROW).all()):
         # fewer rows than asked for: what transformers gives for the others is by chance
         real = scores > _NO_ROW
         mine = ours.scores > _NO_ROW

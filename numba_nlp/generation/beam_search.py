@@ -8,16 +8,17 @@ from numba_nlp.generation.edits import RowEdits
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.steps import Steps
 from numba_nlp.kernels.generation.beam_memory import BeamState, new_beam_scratch, new_beam_state
+from numba_nlp.kernels.generation.beam_sampling import advance_drawn_beams, new_draw_scratch
 from numba_nlp.kernels.generation.beams import advance_beams, write_sequence
 
 __all__ = ["FoundRows", "search_beams"]
 
-#: Scores of rows that the search did not find, but made of beams that are none; see ``beam_memory.UNLIKELY``.
+#: Rows, their scores, and the values of their new tokens.
 FoundRows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def search_beams(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
-    """Search the best rows of each prompt.
+def search_beams(steps: Steps, plan: Plan, edits: RowEdits, seed: np.uint64) -> FoundRows:
+    """Search the best rows of each prompt, or draw rows and keep the best.
 
     Parameters
     ----------
@@ -25,6 +26,8 @@ def search_beams(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
         Of the model.
     plan : Plan
     edits : RowEdits
+    seed : uint64
+        Of sampling.
 
     Returns
     -------
@@ -44,24 +47,21 @@ def search_beams(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
     n_rows = rows.shape[0]
     next_tokens, parents = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
     active = np.arange(sentences, dtype=np.int32)
+    if plan.config.do_sample:
+        keys, draws = plan.keys(1), new_draw_scratch(beams, plan.vocabulary)
     logits = steps.start()
     for filled in range(plan.prompt_width, plan.max_length):
         n_rows = active.size * beams
         shifts = edits(logits, rows[:n_rows], filled, active)
-        edits.renormalize(logits, shifts)
-        still_open = advance_beams(
-            logits,
-            shifts,
-            rows[:n_rows],
-            filled,
-            active,
-            rules,
-            state,
-            scratch,
-            next_rows[:n_rows],
-            next_tokens[:n_rows],
-            parents[:n_rows],
-        )
+        given = logits, shifts, rows[:n_rows], filled, active, rules, state
+        results = next_rows[:n_rows], next_tokens[:n_rows], parents[:n_rows]
+        if plan.config.do_sample:
+            edits.warp(logits, shifts)
+            edits.renormalize(logits, shifts)
+            still_open = advance_drawn_beams(*given, seed, keys, draws, scratch, *results)
+        else:
+            edits.renormalize(logits, shifts)
+            still_open = advance_beams(*given, scratch, *results)
         rows, next_rows = next_rows, rows
         if still_open == 0:
             break

@@ -89,9 +89,9 @@ def generate(
     edits = RowEdits(plan, processors, prefix_allowed_tokens_fn)
     steps = Steps(model, plan.prompts, plan.source, plan.per_prompt, max(plan.max_length - 1, plan.prompt_width))
     if settled.num_beams > 1:
-        rows, scores, values = search_beams(steps, plan, edits)
+        rows, scores, values = search_beams(steps, plan, edits, key)
     else:
-        rows, scores, values = choose_tokens(steps, plan, edits, streamer)
+        rows, scores, values = choose_tokens(steps, plan, edits, streamer, key)
     return GenerationOutput(
         sequences=torch.from_numpy(rows.astype(np.int64)).to(model.device),
         scores=torch.from_numpy(scores).to(model.device),

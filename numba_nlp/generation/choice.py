@@ -10,7 +10,7 @@ import torch
 from numba_nlp.generation.edits import RowEdits, refuse_no_numbers
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.steps import Steps
-from numba_nlp.kernels.generation.chosen import append_tokens, take_largest
+from numba_nlp.kernels.generation.chosen import append_tokens, draw_rows, take_largest
 
 __all__ = ["Streamer", "choose_tokens"]
 
@@ -26,7 +26,7 @@ class Streamer(Protocol):
 
 
 def choose_tokens(
-    steps: Steps, plan: Plan, edits: RowEdits, streamer: Streamer | None
+    steps: Steps, plan: Plan, edits: RowEdits, streamer: Streamer | None, seed: np.uint64
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Take one token after another.
 
@@ -37,6 +37,8 @@ def choose_tokens(
     plan : Plan
     edits : RowEdits
     streamer : Streamer or None
+    seed : uint64
+        Of sampling.
 
     Returns
     -------
@@ -52,6 +54,7 @@ def choose_tokens(
     tokens = np.zeros(n_rows, np.int64)
     active = np.arange(plan.prompts.ids.shape[0], dtype=np.int32)
     live = np.arange(n_rows)  # rows of the active prompts
+    keys = plan.keys(plan.per_prompt) if plan.config.do_sample else None
     if streamer is not None:
         streamer.put(torch.from_numpy(rows[:, :width].astype(np.int64)))
     logits = steps.start()
@@ -60,7 +63,20 @@ def choose_tokens(
         part, part_done = rows[live], done[live]
         part_tokens, part_values = np.zeros(live.size, np.int64), np.zeros(live.size, np.float32)
         edits(logits, part, filled, active)
-        take_largest(logits, part_done, part_tokens, part_values)
+        if keys is None:
+            take_largest(logits, part_done, part_tokens, part_values)
+        else:
+            draw_rows(
+                logits,
+                part_done,
+                edits.rules,
+                seed,
+                keys[live],
+                filled - width,
+                edits.scratch,
+                part_tokens,
+                part_values,
+            )
         _refuse_nothing(logits, part_values, filled)
         tokens[live], values[filled - width, live] = part_tokens, part_values
         still_open = append_tokens(
@@ -100,6 +116,6 @@ def _refuse_nothing(logits: np.ndarray, values: np.ndarray, filled: int) -> None
         return
     refuse_no_numbers(logits[wrong[0]], int(wrong[0]), filled)
     raise ValueError(
-        f"the options leave no token for row {wrong[0]} after {filled} tokens: `suppress_tokens`, `bad_words_ids`, repeated "
-        "n-grams, processors and the like rule out all of them"
+        f"the options leave no token for row {wrong[0]} after {filled} tokens: `suppress_tokens`, `bad_words_ids`, "
+        "repeated n-grams, processors and the like rule out all of them"
     )

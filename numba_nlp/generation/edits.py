@@ -15,8 +15,9 @@ from numba_nlp.kernels.generation.row_edits import (
     restrict_rows,
     shift_rows,
     to_values,
+    warp_rows,
 )
-from numba_nlp.kernels.generation.rules import make_rules
+from numba_nlp.kernels.generation.rules import make_row_scratch, make_rules
 
 __all__ = ["RowEdits", "refuse_no_numbers"]
 
@@ -34,6 +35,13 @@ class RowEdits:
         Each is called with the values of a row, float32 ``[V]``, to be changed in place, and its tokens so far, int32.
     prefix_allowed_tokens_fn : callable or None
         Called with the number of the prompt and the tokens of a row; gives the ids that may follow.
+
+    Attributes
+    ----------
+    rules : RowRules
+        All options of rows as kernels take them.
+    scratch : RowScratch
+        One thread's.
     """
 
     def __init__(
@@ -73,7 +81,7 @@ class RowEdits:
         self._sources = np.ascontiguousarray(sources.ids, np.int32)
         mask = plan.prompts.mask
         self._firsts = np.zeros(plan.prompts.ids.shape[0], np.int64) if mask is None else mask.argmax(1)
-        self._saved = np.zeros(plan.max_length, np.float32)
+        self.scratch = make_row_scratch(plan.vocabulary, plan.max_length)
         self._shifts = np.zeros(plan.prompts.ids.shape[0] * plan.per_prompt, np.float64)
 
     def __call__(self, logits: np.ndarray, rows: np.ndarray, filled: int, numbers: np.ndarray) -> np.ndarray:
@@ -110,7 +118,8 @@ class RowEdits:
             shifts[:] = 0.0
         if self._prefix_function is not None:
             self._allow(logits, rows, filled, numbers)
-        restrict_rows(logits, shifts, rows, self._firsts, filled, self._sources, numbers, self.rules, self._saved)
+        saved = self.scratch.saved
+        restrict_rows(logits, shifts, rows, self._firsts, filled, self._sources, numbers, self.rules, saved)
         force_rows(logits, shifts, filled, self.rules)
         if self._processors:
             to_values(logits, shifts)
@@ -118,6 +127,10 @@ class RowEdits:
                 for processor in self._processors:
                     processor(logits[row], rows[row, :filled])
         return shifts
+
+    def warp(self, logits: np.ndarray, shifts: np.ndarray) -> None:
+        """Temperature, and what the options of sampling keep."""
+        warp_rows(logits, shifts, self.rules, self.scratch)
 
     def renormalize(self, logits: np.ndarray, shifts: np.ndarray) -> None:
         """Make values log-probabilities again, if the options say so; after everything else."""

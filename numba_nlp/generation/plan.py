@@ -10,6 +10,7 @@ import numpy as np
 from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.generation.prompts import Rows, guess_mask, padded_left, take_rows
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, STOP_WORSE, BeamRules
+from numba_nlp.kernels.generation.counter_random import row_keys
 
 __all__ = ["Plan", "make_plan", "ragged_ids"]
 
@@ -63,6 +64,26 @@ class Plan:
         rows = np.zeros((prompts.shape[0] * self.per_prompt, self.max_length), np.int32)
         rows[:, : prompts.shape[1]] = np.repeat(prompts, self.per_prompt, axis=0)
         return rows
+
+    def keys(self, copies: int) -> np.ndarray:
+        """Numbers that rows are drawn by: of their prompt, or source, and how many before it are equal.
+
+        Parameters
+        ----------
+        copies : int
+            Rows of a prompt.
+
+        Returns
+        -------
+        ndarray
+            uint64 ``[prompts * copies]``.
+        """
+        read = self.prompts if self.source is None else self.source
+        ids = np.ascontiguousarray(read.ids, np.int32)
+        mask = np.ones(ids.shape, np.uint8) if read.mask is None else read.mask.astype(np.uint8)
+        keys = np.zeros(ids.shape[0] * copies, np.uint64)
+        row_keys(ids, mask, copies, keys)
+        return keys
 
     def beam_rules(self) -> BeamRules:
         """When rows and sentences end."""

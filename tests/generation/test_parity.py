@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs torch")
 pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or later)")
 
-from tools.generation_cases import ARCHITECTURES, OPTIONS, Pair, compare, draw_case, make_pair
+from tools.generation_cases import ARCHITECTURES, OPTIONS, Pair, compare, draw_case, make_pair  # noqa: E402
 
 
 @pytest.fixture(scope="module", params=ARCHITECTURES)

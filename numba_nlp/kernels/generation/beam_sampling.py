@@ -113,20 +113,18 @@ def advance_drawn_beams(
     next_tokens,
     parents,
 ):
-    """Take one step of all sentences that go on; arguments as for :func:`numba_nlp.kernels.generation.beams.advance_beams`.
+    """Take one step of all sentences that go on.
 
     Parameters
     ----------
-    logits, shifts, rows, filled, active, rules, state
-        As there.
+    logits, shifts, rows, filled, active, rules, state : as for :func:`numba_nlp.kernels.generation.beams.advance_beams`
     seed : uint64
         The user's.
     keys : uint64[S]
         Of each sentence.
     draws : DrawScratch
         Overwritten.
-    scratch, next_rows, next_tokens, parents
-        As there.
+    scratch, next_rows, next_tokens, parents : as there
 
     Returns
     -------

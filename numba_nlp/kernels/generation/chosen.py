@@ -10,8 +10,9 @@ import numpy as np
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.beams import ends_row
 from numba_nlp.kernels.generation.row_values import largest, log_sum_exp
+from numba_nlp.kernels.generation.sampling import sample_row
 
-__all__ = ["append_tokens", "score_tokens", "take_largest"]
+__all__ = ["append_tokens", "draw_rows", "score_tokens", "take_largest"]
 
 
 @kernel
@@ -33,6 +34,38 @@ def take_largest(logits, done, tokens, values):
         if not done[row]:
             tokens[row] = largest(logits[row])
             values[row] = np.float32(logits[row, tokens[row]] - log_sum_exp(logits[row]))
+
+
+@kernel
+def draw_rows(logits, done, rules, seed, keys, step, scratch, tokens, values):
+    """Draw a token of each row by its probability, among those that the options keep.
+
+    Parameters
+    ----------
+    logits : float32[R, V]
+        Changed.
+    done : uint8[R]
+        Rows that are 1 are left out.
+    rules : RowRules
+        Of sampling.
+    seed : uint64
+        The user's.
+    keys : uint64[R]
+        Of each row.
+    step : int64
+        Which new token it is.
+    scratch : RowScratch
+        Overwritten.
+    tokens : int64[R]
+        Written.
+    values : float32[R]
+        Written: log-probabilities among what was kept; NaN where no token has a probability.
+    """
+    for row in range(logits.shape[0]):
+        if not done[row]:
+            token, value = sample_row(logits[row], rules, seed, keys[row], step, scratch)
+            tokens[row] = token
+            values[row] = np.float32(value)
 
 
 @kernel

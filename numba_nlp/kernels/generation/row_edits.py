@@ -12,8 +12,9 @@ import numpy as np
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.row_rules import apply_forced_rules, apply_history_rules, renormalize
 from numba_nlp.kernels.generation.row_values import log_sum_exp
+from numba_nlp.kernels.generation.warpers import warp_row
 
-__all__ = ["allow_only", "force_rows", "renormalize_rows", "restrict_rows", "shift_rows", "to_values"]
+__all__ = ["allow_only", "force_rows", "renormalize_rows", "restrict_rows", "shift_rows", "to_values", "warp_rows"]
 
 
 @kernel
@@ -76,6 +77,26 @@ def force_rows(logits, shifts, filled, rules):
     """
     for row in range(logits.shape[0]):
         apply_forced_rules(logits[row], shifts[row], filled, rules)
+
+
+@kernel
+def warp_rows(logits, shifts, rules, scratch):
+    """Temperature, and what the options of sampling keep, in all rows.
+
+    Parameters
+    ----------
+    logits : float32[R, V]
+        Changed.
+    shifts : float64[R]
+        Changed by the temperature.
+    rules : RowRules
+        Of sampling.
+    scratch : RowScratch
+        Overwritten.
+    """
+    for row in range(logits.shape[0]):
+        warp_row(logits[row], rules, scratch)
+        shifts[row] /= rules.temperature
 
 
 @kernel

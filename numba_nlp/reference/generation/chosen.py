@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp.reference.generation.beams import ends_row
+from numba_nlp.reference.generation.sampling import sample_row
 
-__all__ = ["append_tokens", "score_tokens", "take_largest"]
+__all__ = ["append_tokens", "draw_rows", "score_tokens", "take_largest"]
 
 
 def take_largest(logits, done, tokens, values):
@@ -24,6 +25,12 @@ def score_tokens(logits, tokens, values):
 
 def _log_probabilities(row):
     return row.astype(np.float64) - np.logaddexp.reduce(row.astype(np.float64))
+
+
+def draw_rows(logits, done, rules, seed, keys, step, scratch, tokens, values):
+    """Draw a token of each row by its probability."""
+    for row in np.flatnonzero(done == 0):
+        tokens[row], values[row] = sample_row(logits[row], rules, seed, keys[row], step, scratch)
 
 
 def append_tokens(rows, filled, prompt_width, eos_ids, stop_tokens, stop_offsets, padding, tokens, values, done):

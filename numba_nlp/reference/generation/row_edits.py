@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp.reference.generation.row_rules import apply_forced_rules, apply_history_rules
+from numba_nlp.reference.generation.warpers import warp_row
 
-__all__ = ["allow_only", "force_rows", "renormalize_rows", "restrict_rows", "shift_rows", "to_values"]
+__all__ = ["allow_only", "force_rows", "renormalize_rows", "restrict_rows", "shift_rows", "to_values", "warp_rows"]
 
 
 def _log_sum_exp(row):
@@ -28,6 +29,13 @@ def force_rows(logits, shifts, filled, rules):
     """Forced first and last tokens, and suppressed ones."""
     for row, shift in zip(logits, shifts, strict=True):
         apply_forced_rules(row, shift, filled, rules)
+
+
+def warp_rows(logits, shifts, rules, scratch):
+    """Temperature, and what the options of sampling keep."""
+    for row in logits:
+        warp_row(row, rules, scratch)
+    shifts /= rules.temperature
 
 
 def renormalize_rows(logits, shifts):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from numba_nlp.kernels.generation import beam_sampling as compiled_sampling
 from numba_nlp.kernels.generation import beams as compiled
 from numba_nlp.kernels.generation.beam_memory import (
     STOP_EARLY,
@@ -16,7 +17,9 @@ from numba_nlp.kernels.generation.beam_memory import (
     new_beam_scratch,
     new_beam_state,
 )
+from numba_nlp.kernels.generation.beam_sampling import new_draw_scratch
 from numba_nlp.kernels.generation.row_values import log_sum_exp
+from numba_nlp.reference.generation import beam_sampling as plain_sampling
 from numba_nlp.reference.generation import beams as plain
 
 
@@ -54,7 +57,7 @@ def searches(draw):
     }
 
 
-def run(search, module):
+def run(search, module, sampling=None):
     """All states after each step, and the rows at the end."""
     generator = np.random.default_rng(search["seed"])
     rules, beams, vocabulary = search["rules"], search["beams"], search["vocabulary"]
@@ -70,9 +73,14 @@ def run(search, module):
         logits = (generator.integers(0, search["values"], (sentences * beams, vocabulary)) / 7).astype(np.float32)
         shifts = np.array([log_sum_exp(row) for row in logits])
         logits[generator.random(logits.shape) < search["banned"]] = -np.inf
-        still_open = module.advance_beams(
-            logits, shifts, rows[0], filled, active, rules, state, scratch, rows[1], next_tokens, parents
-        )
+        given = logits, shifts, rows[0], filled, active, rules, state
+        results = rows[1], next_tokens, parents
+        if sampling is None:
+            still_open = module.advance_beams(*given, scratch, *results)
+        else:
+            draws = new_draw_scratch(beams, vocabulary)
+            keys = np.arange(sentences, dtype=np.uint64)
+            still_open = sampling.advance_drawn_beams(*given, np.uint64(5), keys, draws, scratch, *results)
         rows = rows[::-1]
         history.append([still_open, rows[0, :, : filled + 1].copy(), parents.copy(), *map(np.copy, state)])
         if still_open == 0:
@@ -91,6 +99,16 @@ def test_as_the_plain_twin(search):
     got, got_rows = run(search, compiled)
     expected, expected_rows = run(search, plain)
     assert len(got) == len(expected)
+    for one, other in zip(got, expected, strict=True):
+        for mine, theirs in zip(one, other, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    assert got_rows == expected_rows
+
+
+@given(searches())
+def test_drawn_as_the_plain_twin(search):
+    got, got_rows = run(search, compiled, compiled_sampling)
+    expected, expected_rows = run(search, plain, plain_sampling)
     for one, other in zip(got, expected, strict=True):
         for mine, theirs in zip(one, other, strict=True):
             np.testing.assert_array_equal(mine, theirs)
