@@ -31,7 +31,9 @@ def test_defaults_are_those_of_transformers():
             continue
         assert hasattr(theirs, field.name), field.name
         expected = defaults.get(field.name, getattr(theirs, field.name))
-        assert field.default == (False if expected is None and field.type == "bool" else expected), field.name
+        if field.type == "bool" and expected is None:
+            expected = False
+        assert field.default == expected, field.name
     for name, neutral in NEUTRAL_UNSUPPORTED.items():
         assert hasattr(theirs, name), name
         assert defaults.get(name, getattr(theirs, name)) in neutral
@@ -83,7 +85,7 @@ def test_replace():
     assert (config.num_beams, config.length_penalty) == (3, 2.0)
     with pytest.raises(TypeError, match="no option 'beams'"):
         config.replace(beams=2)
-    with pytest.raises(UnsupportedFeatureError, match="`top_h` 0.5 is not supported"):
+    with pytest.raises(UnsupportedFeatureError, match=r"`top_h` 0.5 is not supported"):
         config.replace(top_h=0.5)
 
 
