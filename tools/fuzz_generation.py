@@ -5,8 +5,8 @@
     python -m tools.fuzz_generation --count 20000 --seed 1
 
 Compared are tokens (equal), scores of rows and of tokens (within 1e-4). A difference counts unless both libraries agree
-when the models compute in float64: such near ties are counted apart. Every ``--per-model`` draws the weights change. The
-summary goes to ``docs/results/fuzz_generation.json`` with ``--record``; a difference is printed with its options.
+when the models compute in float64: such near ties are counted apart. Every ``--per-model`` draws the weights change.
+With ``--record`` the summary goes to ``docs/results/fuzz_generation.json``; a difference is printed with its options.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def run(count: int, seed: int, per_model: int) -> dict[str, Counter[str]]:
     Returns
     -------
     dict
-        For each family how many were "same", "near tie" and "different", and how many draws had beams.
+        For each family how many gave each verdict of ``compare``, and how many draws had beams.
     """
     tallies: dict[str, Counter[str]] = {architecture: Counter() for architecture in ARCHITECTURES}
     done, block = 0, 0

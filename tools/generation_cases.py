@@ -207,12 +207,19 @@ def compare(pair: Pair, case: Case) -> tuple[str, str]:
     Returns
     -------
     verdict : str
-        "same", "near tie" or "different".
+        "same", "near tie", "no token left" (where the options rule out all of them, which ours refuses) or
+        "different".
     why : str
         What differs.
     """
     theirs, scores, values = their_rows(pair.theirs, case)
-    ours = _ours(pair.ours, case)
+    try:
+        ours = _ours(pair.ours, case)
+    except ValueError as error:
+        if "leave no token" not in str(error):
+            raise
+        # transformers takes token 0 where all are minus infinity; a log-softmax of such a row is NaN
+        return ("no token left", "") if bool(values.isnan().any()) else ("different", str(error))
     why = _difference(theirs, scores, values, ours, case)
     if not why:
         return "same", ""

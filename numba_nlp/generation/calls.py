@@ -14,6 +14,7 @@ from numba_nlp.generation.beam_search import search_beams
 from numba_nlp.generation.choice import Streamer, choose_tokens
 from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.generation.edits import PrefixFunction, Processor, RowEdits
+from numba_nlp.generation.group_search import search_groups
 from numba_nlp.generation.outputs import GenerationOutput
 from numba_nlp.generation.plan import Plan, make_plan
 from numba_nlp.generation.steps import Steps
@@ -88,7 +89,9 @@ def generate(
         return _nothing(model, plan)
     edits = RowEdits(plan, processors, prefix_allowed_tokens_fn)
     steps = Steps(model, plan.prompts, plan.source, plan.per_prompt, max(plan.max_length - 1, plan.prompt_width))
-    if settled.num_beams > 1:
+    if settled.num_beam_groups > 1:
+        rows, scores, values = search_groups(steps, plan, edits)
+    elif settled.num_beams > 1:
         rows, scores, values = search_beams(steps, plan, edits, key)
     else:
         rows, scores, values = choose_tokens(steps, plan, edits, streamer, key)

@@ -84,7 +84,15 @@ class RowEdits:
         self.scratch = make_row_scratch(plan.vocabulary, plan.max_length)
         self._shifts = np.zeros(plan.prompts.ids.shape[0] * plan.per_prompt, np.float64)
 
-    def __call__(self, logits: np.ndarray, rows: np.ndarray, filled: int, numbers: np.ndarray) -> np.ndarray:
+    def __call__(
+        self,
+        logits: np.ndarray,
+        rows: np.ndarray,
+        filled: int,
+        numbers: np.ndarray,
+        *,
+        first: Callable[[], object] | None = None,
+    ) -> np.ndarray:
         """Change the logits of one step in place.
 
         Parameters
@@ -97,6 +105,8 @@ class RowEdits:
             Columns of them.
         numbers : ndarray
             int32: prompt of each of the groups of rows.
+        first : callable, optional
+            Changes the logits before the rules do.
 
         Returns
         -------
@@ -116,6 +126,8 @@ class RowEdits:
                 refuse_no_numbers(logits[wrong[0]], int(wrong[0]), filled)
         else:
             shifts[:] = 0.0
+        if first is not None:
+            first()
         if self._prefix_function is not None:
             self._allow(logits, rows, filled, numbers)
         saved = self.scratch.saved

@@ -181,9 +181,9 @@ def make_plan(
 
 
 def _padding(config: GenerationConfig) -> int:
-    """The padding token; a beam search of transformers takes the first end token for it where it is 0."""
+    """The padding token; a beam search of transformers 5 takes the first end token for it where it is 0."""
     ends = config.eos_ids
-    if config.num_beams > 1 and ends and not config.pad_token_id:
+    if config.num_beams > 1 and config.num_beam_groups == 1 and ends and not config.pad_token_id:
         return ends[0]
     if config.pad_token_id is not None:
         return config.pad_token_id

@@ -16,7 +16,15 @@ from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, UNLIKELY
 from numba_nlp.kernels.generation.row_values import select_top
 
-__all__ = ["advance_beams", "advance_sentence", "best_candidates", "ends_row", "move_rows", "write_sequence"]
+__all__ = [
+    "advance_beams",
+    "advance_sentence",
+    "best_candidates",
+    "ends_row",
+    "finish_row",
+    "move_rows",
+    "write_sequence",
+]
 
 
 @kernel
@@ -107,8 +115,25 @@ def best_candidates(logits, shifts, running, first_row, scratch):
 
 
 @kernel
-def _finish(state, sentence, score, width, parent, token, value):
-    """Put a finished row in its place among the best of a sentence, if it is one of them."""
+def finish_row(state, sentence, score, width, parent, token, value):
+    """Put a finished row in its place among the best of a sentence, if it is one of them; behind those as good.
+
+    Parameters
+    ----------
+    state : BeamState
+        Changed.
+    sentence : int64
+    score : float32
+        Above ``UNLIKELY``, else it is none.
+    width : int64
+        Number of its new tokens.
+    parent : int32
+        The beam that it continues.
+    token : int32
+        Its last one.
+    value : float32
+        The token's log-probability.
+    """
     beams = state.finished.shape[1]
     if not score > state.finished[sentence, beams - 1]:
         return
@@ -169,7 +194,7 @@ def advance_sentence(rows, first_row, filled, sentence, n, rules, state, scratch
         n_hits += hit
         if hit and i < beams:
             score = np.float32(scratch.totals[i] / norm)
-            _finish(state, sentence, score, width, scratch.beams[i], scratch.tokens[i], scratch.values[i])
+            finish_row(state, sentence, score, width, scratch.beams[i], scratch.tokens[i], scratch.values[i])
     # Those that go on: the best ones that end no row. Where there are too few, rows that no one will see go on.
     for beam in range(beams):
         best = -1

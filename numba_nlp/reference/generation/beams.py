@@ -8,7 +8,15 @@ import numpy as np
 
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, UNLIKELY
 
-__all__ = ["advance_beams", "advance_sentence", "best_candidates", "ends_row", "move_rows", "write_sequence"]
+__all__ = [
+    "advance_beams",
+    "advance_sentence",
+    "best_candidates",
+    "ends_row",
+    "finish_row",
+    "move_rows",
+    "write_sequence",
+]
 
 
 def ends_row(row, begin, filled, token, eos_ids, stop_tokens, stop_offsets):
@@ -34,6 +42,17 @@ def best_candidates(logits, shifts, running, first_row, scratch):
     return n
 
 
+def finish_row(state, sentence, score, width, parent, token, value):
+    """Put a finished row in its place among the best of a sentence."""
+    fields = state[1:6]  # score, width, parent, token, value
+    finished = [tuple(field[sentence, place] for field in fields) for place in range(fields[0].shape[1])]
+    finished.append((score, width, parent, token, value))
+    finished.sort(key=lambda row: -row[0])
+    for place, row in enumerate(finished[:-1]):
+        for field, entry in zip(fields, row, strict=True):
+            field[sentence, place] = entry
+
+
 def advance_sentence(rows, first_row, filled, sentence, n, rules, state, scratch):
     """Take one step of one sentence."""
     beams = state.running.shape[1]
@@ -52,17 +71,10 @@ def advance_sentence(rows, first_row, filled, sentence, n, rules, state, scratch
         )
         candidates.append((scratch.totals[i], beam, token, scratch.values[i], ends or filled + 1 >= rules.max_length))
 
-    finished = [
-        tuple(field[sentence, place] for field in state[1:6]) for place in range(beams)
-    ]  # score, width, parent, token, value
     norm = np.float32(float(width) ** rules.length_penalty)
     for total, beam, token, value, hit in candidates[:beams]:
         if hit:
-            finished.append((np.float32(total / norm), width, beam, token, value))
-    finished.sort(key=lambda row: -row[0])
-    for place, row in enumerate(finished[:beams]):
-        for field, entry in zip(state[1:6], row, strict=True):
-            field[sentence, place] = entry
+            finish_row(state, sentence, np.float32(total / norm), width, beam, token, value)
 
     on = [(np.float32(total + UNLIKELY) if hit else total, *rest) for total, *rest, hit in candidates]
     on.sort(key=lambda row: -row[0])
