@@ -1,0 +1,1 @@
+"""Generation: tokens from a model, one after the other."""
