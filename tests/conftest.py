@@ -12,7 +12,7 @@ settings.register_profile(
     "numba_nlp",
     deadline=None,
     derandomize="CI" in os.environ,
-    max_examples=int(os.environ.get("NUMBA_NLP_TEST_EXAMPLES", "100")),
+    max_examples=int(os.environ.get("NUMBA_NLP_TEST_EXAMPLES", "50")),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("numba_nlp")

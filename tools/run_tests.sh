@@ -9,8 +9,8 @@
 # Usage: tools/run_tests.sh [compiled] [plain] [bounds] [portable]      (default: the first three)
 # Environment: PYTHON (default: python3); NUMBA_NLP_TEST_WORKERS, processes that share the tests file by file (default:
 # one a processor, at most four, for each compiles what it needs); NUMBA_NLP_TEST_EXAMPLES, examples a property test
-# tries (default: 100, of which the pass with bounds checks takes half, and the one without the JIT a quarter, for it is
-# a hundred times slower). Arguments after -- go to pytest.
+# tries (default: 50, of which the pass without the JIT takes half, for it is a hundred times slower); OMP_NUM_THREADS,
+# threads of torch in each process (default: 1). Arguments after -- go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,6 +22,7 @@ while (($#)) && [[ $1 != -- ]]; do
 done
 (($#)) && shift
 ((${#passes[@]})) || passes=(compiled plain bounds)
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 caches=$PWD/build/kernel-cache
 kernel_tests=(tests/kernels -m "not slow")
 workers=(-n "${NUMBA_NLP_TEST_WORKERS:-auto}" --maxprocesses=4 --dist=loadfile)
@@ -54,13 +55,12 @@ for pass in "${passes[@]}"; do
             ((found)) || { echo "no test was found" >&2 && exit 5; }
             ;;
         plain)
-            NUMBA_NLP_TEST_EXAMPLES=$((${NUMBA_NLP_TEST_EXAMPLES:-100} / 4 + 1)) NUMBA_DISABLE_JIT=1 \
+            NUMBA_NLP_TEST_EXAMPLES=$((${NUMBA_NLP_TEST_EXAMPLES:-50} / 2 + 1)) NUMBA_DISABLE_JIT=1 \
                 "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" \
                 --cov --cov-report=term-missing --cov-fail-under=95 "$@"
             ;;
         bounds)
-            NUMBA_NLP_TEST_EXAMPLES=$((${NUMBA_NLP_TEST_EXAMPLES:-100} / 2 + 1)) NUMBA_BOUNDSCHECK=1 \
-                "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" "$@"
+            NUMBA_BOUNDSCHECK=1 "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" "$@"
             ;;
         portable)
             NUMBA_NLP_PLAIN=1 "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" "$@"

@@ -17,7 +17,6 @@ from numba_nlp._fastcall.layout import defined, enter, make_reader, n_words
 from numba_nlp._fastcall.values import array_at, call10, call15
 from numba_nlp._jit import NativeFunction, inlined, kernel, native
 from numba_nlp.kernels.segment import cut_program, normalize_program
-from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.cut_program import (
     CUT_METASPACE,
     CUT_STEP,
@@ -33,6 +32,7 @@ from numba_nlp.kernels.segment.normalize_program import (
     NormalizerTables,
 )
 from numba_nlp.kernels.segment.normalize_text import Aligned
+from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.words import VECTOR
 
 if VECTOR:

@@ -22,7 +22,8 @@ from numba_nlp.kernels.words import VECTOR, _element_pointer
 
 #: Values of a block.
 BLOCK = 64
-#: Below this the exponential counts as zero: its power of two would no longer be a normal number.
+#: Smaller numbers count as this one, whose exponential, 2e-38, is nearly the smallest normal number: it does not change
+#: a sum that has a one in it.
 _LOWEST = -87.0
 #: Added to a number of small magnitude, it leaves the nearest integer in the low bits.
 _ROUND = 12582912.0  # 1.5 * 2**23
@@ -85,21 +86,25 @@ if VECTOR:
         return builder.call(function, [a, b, c])
 
     def _exponential(builder, x):
-        """``exp(x)`` for ``x <= 0``; NaN stays."""
+        """``exp(x)`` for ``x <= 0``, or ``exp(-87)`` if that is larger; NaN stays."""
+        x = builder.select(builder.fcmp_ordered("<", x, _all(_LOWEST)), _all(_LOWEST), x)
         rounded = _multiply_add(builder, x, _all(_LOG2_E), _all(_ROUND))
         power = builder.fsub(rounded, _all(_ROUND))
         rest = _multiply_add(builder, power, _all(-_LN2), x)
         value = _all(_POLYNOMIAL[0])
         for factor in _POLYNOMIAL[1:]:
             value = _multiply_add(builder, value, rest, _all(factor))
+        # times a power of two: added to the exponent
         exponent = builder.shl(builder.bitcast(rounded, _words), _all_words(23))
-        scale = builder.bitcast(builder.add(exponent, _all_words(127 << 23)), _floats)
-        is_zero = builder.fcmp_ordered("<", x, _all(_LOWEST))
-        return builder.select(is_zero, _all(0.0), builder.fmul(value, scale))
+        return builder.bitcast(builder.add(builder.bitcast(value, _words), exponent), _floats)
 
     def _larger(builder, a, b):
         """The larger of each two lanes; where ``a`` is NaN, ``b``."""
         return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+    def _smaller(builder, a, b):
+        """The smaller of each two lanes."""
+        return builder.select(builder.fcmp_ordered("<", a, b), a, b)
 
     def _fold(builder, vector, combine):
         """Combine all lanes, halves first."""
@@ -120,6 +125,18 @@ if VECTOR:
             for part in range(BLOCK // _LANES):
                 best = _larger(builder, _load(context, builder, signature.args[0], *args, part), best)
             return _fold(builder, best, _larger)
+
+        return types.float32(row, types.int64), codegen
+
+    @intrinsic
+    def smallest_of_block(typingctx, row, first):
+        """Smallest of ``row[first:first + 64]`` (float32), without NaN."""
+
+        def codegen(context, builder, signature, args):
+            best = _all(math.inf)
+            for part in range(BLOCK // _LANES):
+                best = _smaller(builder, _load(context, builder, signature.args[0], *args, part), best)
+            return _fold(builder, best, _smaller)
 
         return types.float32(row, types.int64), codegen
 
@@ -164,6 +181,15 @@ else:
         best = np.float32(-np.inf)
         for i in range(first, first + BLOCK):
             if row[i] > best:
+                best = row[i]
+        return best
+
+    @kernel
+    def smallest_of_block(row, first):
+        """Smallest of ``row[first:first + 64]`` (float32), without NaN."""
+        best = np.float32(np.inf)
+        for i in range(first, first + BLOCK):
+            if row[i] < best:
                 best = row[i]
         return best
 

@@ -8,7 +8,7 @@ from numba_nlp.models.encoder_decoder import EncoderDecoder
 from numba_nlp.models.encoder_decoder_settings import EncoderDecoderSettings
 from numba_nlp.models.families import Family
 from numba_nlp.models.layers.source_block import BlockShape
-from numba_nlp.models.settings import ConfigReader
+from numba_nlp.models.settings import DEFAULT_LABELS, ConfigReader
 from numba_nlp.models.weights import TensorMap
 
 __all__ = ["FAMILIES", "Bart", "Switches", "read_settings", "read_token", "read_tokens"]
@@ -24,7 +24,7 @@ class Switches:
         As of `EncoderDecoderSettings`.
     norm_first : bool
         As of `BlockShape`.
-    vocabulary, padding_id, end_id, start_id, activation, scale_embedding
+    vocabulary, padding_id, end_id, start_id, activation, scale_embedding, labels
         Defaults.
     may_split : bool
         Whether both sides may have embeddings of their own.
@@ -44,6 +44,7 @@ class Switches:
     shifting_heads: tuple[str, ...] = ()
     start_is_last: bool = False
     may_split: bool = False
+    labels: int = DEFAULT_LABELS
 
 
 def read_token(config: ConfigReader, name: str, default: int | None, vocabulary: int) -> int | None:
@@ -102,7 +103,6 @@ def read_settings(config: ConfigReader, switches: Switches) -> EncoderDecoderSet
             padding_id = 0
         if width < 4:
             config.malformed.append(f"`d_model` must be at least 4 for positions of sines, got {width}")
-    labels = config.labels()[0] if {"id2label", "num_labels"} & config.config.keys() else 3
     decoder_vocabulary = (config.optional_whole("decoder_vocab_size", least=1) if split else None) or vocabulary
     return EncoderDecoderSettings(
         vocabulary=vocabulary,
@@ -126,7 +126,7 @@ def read_settings(config: ConfigReader, switches: Switches) -> EncoderDecoderSet
         end_ids=read_tokens(config, "eos_token_id", s.end_id),
         shifting_heads=s.shifting_heads,
         start_is_last=s.start_is_last,
-        labels=labels,
+        labels=config.labels(s.labels)[0],
     )
 
 
@@ -209,6 +209,7 @@ FAMILIES = {
             end_id=2,
             start_id=2,
             shifting_heads=("none", "conditional_generation", "sequence_classification", "question_answering"),
+            labels=3,
         ),
         Model="none",
         ForConditionalGeneration="conditional_generation",

@@ -52,6 +52,7 @@ class DistilBert(EncoderModel):
 
 
 def _read(config: ConfigReader) -> EncoderSettings:
+    config.also(hidden_size="dim", num_attention_heads="n_heads", num_hidden_layers="n_layers")
     width = config.whole("dim", 768)
     config.divides("n_heads", "dim")
     return EncoderSettings(

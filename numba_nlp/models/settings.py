@@ -9,11 +9,11 @@ from typing import Any
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.models.layers.activations import ACTIVATIONS
 
-__all__ = ["ConfigReader", "raise_problems"]
+__all__ = ["DEFAULT_LABELS", "ConfigReader", "raise_problems"]
 
 _MISSING: Any = object()
 #: Labels of a classifier whose config.json says nothing of them (transformers' default).
-_DEFAULT_LABELS = 2
+DEFAULT_LABELS = 2
 #: No size of a model is larger; products of two of them are sizes of tensors, which 63 bits must hold.
 _LARGEST = 1 << 26
 _MOST_LAYERS = 1000
@@ -132,18 +132,20 @@ class ConfigReader:
         if isinstance(whole, int) and isinstance(part, int) and part > 0 and whole % part:
             self.malformed.append(f"`{name}` {whole} is no multiple of `{divisor}` {part}")
 
-    def labels(self) -> tuple[int, tuple[str, ...] | None]:
+    def labels(self, default: int = DEFAULT_LABELS) -> tuple[int, tuple[str, ...] | None]:
         """Number of labels of a classifier, and their names if there are any (``id2label``, ``num_labels``)."""
         names = self.config.get("id2label")
         if names is None:
-            return self.whole("num_labels", _DEFAULT_LABELS), None
+            return self.whole("num_labels", default), None
+        if isinstance(names, dict):  # a config that is no file has whole numbers
+            names = {str(key): name for key, name in names.items()}
         count = len(names) if isinstance(names, dict) else 0
         if not count or set(names) != {str(i) for i in range(count)}:
             self.malformed.append(f"`id2label` must map '0', '1', ... to names, got {names!r}")
-            return _DEFAULT_LABELS, None
+            return default, None
         if not all(isinstance(name, str) for name in names.values()):
             self.malformed.append(f"`id2label` must hold strings, got {names!r}")
-            return _DEFAULT_LABELS, None
+            return default, None
         return count, tuple(names[str(i)] for i in range(count))
 
     def everywhere(self) -> None:

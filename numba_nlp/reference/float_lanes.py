@@ -18,6 +18,11 @@ def largest_of_block(row, first):
     return np.max(block[~np.isnan(block)], initial=np.float32(-np.inf))
 
 
+def smallest_of_block(row, first):
+    """Smallest of a block."""
+    return row[first : first + BLOCK].min()
+
+
 def exponentials_of_block(row, first, top):
     """Sum of the exponentials of a block."""
     return np.float32(np.exp(row[first : first + BLOCK].astype(np.float64) - np.float64(top)).sum())

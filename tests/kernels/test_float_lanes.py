@@ -20,6 +20,11 @@ def largest_of_block(row, first):
 
 
 @njit
+def smallest_of_block(row, first):
+    return float_lanes.smallest_of_block(row, first)
+
+
+@njit
 def exponentials_of_block(row, first, top):
     return float_lanes.exponentials_of_block(row, first, top)
 
@@ -57,6 +62,8 @@ def test_blocks_are_those_of_the_twin(row):
     for first in (0, 3, 6):
         top = largest_of_block(row, first)
         assert top == plain.largest_of_block(row, first)
+        if not np.isnan(row).any():
+            assert smallest_of_block(row, first) == plain.smallest_of_block(row, first)
         found, expected = exponentials_of_block(row, first, top), plain.exponentials_of_block(row, first, top)
         np.testing.assert_allclose(found, expected, rtol=2e-7)
         single, each = np.full(70, 7, np.float32), np.full(70, 7, np.float32)
@@ -72,12 +79,13 @@ def test_a_block_of_nothing():
 
 
 def test_single_exponentials():
-    """Each by itself, within two units in the last place; zero where the number is no longer normal."""
-    for x in [*np.linspace(0, -87, 400, dtype=np.float32), np.float32(-87.5), np.float32(-1e30), np.float32(-np.inf)]:
-        row = np.full(64, -np.inf, np.float32)
-        row[17] = x
-        found = float(exponentials_of_block(row, 0, np.float32(0)))
-        np.testing.assert_allclose(found, math.exp(x), rtol=2.5e-7, atol=2e-38)
+    """Each by itself, within two units in the last place; next to nothing where the number is no longer normal."""
+    points = np.linspace(0, -87, 64 * 7, dtype=np.float32)
+    points = np.concatenate([points, np.array([-87.5, -1e30, -np.inf] + [-0.5] * 61, np.float32)])
+    found = np.zeros_like(points)
+    for first in range(0, len(points), 64):
+        write_exponentials(points, first, np.float32(0), found)
+    np.testing.assert_allclose(found, np.exp(points.astype(np.float64)), rtol=3e-7, atol=2e-38)
 
 
 @pytest.mark.skipif(not float_lanes.VECTOR, reason="the plain form has no polynomial")

@@ -89,9 +89,9 @@ def test_shrinking_leaves_what_fails() -> None:
 
 
 def test_strings_depend_on_the_seed_alone_and_are_valid_text() -> None:
-    first = list(fuzz_texts(2000, seed=5))
-    assert first == list(fuzz_texts(2000, seed=5))
-    assert first != list(fuzz_texts(2000, seed=6))
+    first = list(fuzz_texts(800, seed=5))
+    assert first == list(fuzz_texts(800, seed=5))
+    assert first != list(fuzz_texts(800, seed=6))
     assert "" in first
     for text in first:
         text.encode()  # no lone surrogates

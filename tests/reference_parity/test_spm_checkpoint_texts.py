@@ -32,7 +32,7 @@ EURO = [
 ]
 
 
-def texts(seed: int, n: int = 120) -> list[str]:
+def texts(seed: int, n: int = 60) -> list[str]:
     """Lines of a play, and made ones of what matters to the stages."""
     choose = random.Random(seed)
     lines = [line for line in _HAMLET.read_text(encoding="utf-8").splitlines() if line]

@@ -194,10 +194,10 @@ def test_published_files(name: str) -> None:
     added = list(pair.ours.special_tokens)
     rng = random.Random(name)
     texts = json.loads(shared("text/blns.json").read_text(encoding="utf-8"))
-    texts += shared("text/udhr_all_languages.txt").read_text(encoding="utf-8").splitlines()[::31]
-    texts += [text + rng.choice(added) + text[::-1] for text in fuzz_texts(3000, seed=11)]
+    texts += shared("text/udhr_all_languages.txt").read_text(encoding="utf-8").splitlines()[::97]
+    texts += [text + rng.choice(added) + text[::-1] for text in fuzz_texts(1000, seed=11)]
     points = [point for point in range(0x110000) if not 0xD800 <= point < 0xE000]
-    points = points[:0x3100] + rng.sample(points[0x3100:], 5000)
+    points = points[:0x3100:3] + rng.sample(points[0x3100:], 2000)
     contexts = ["a%sb c", " %s", "x %s y", "%s%s", "%s \u0301", "\u0915%s\u094d"]
     texts += [rng.choice(contexts).replace("%s", chr(point)) for point in points]
     gone = vanishing(reference)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import kernel
+from numba_nlp.kernels.float_lanes import BLOCK, largest_of_block, smallest_of_block
 
 __all__ = ["BUCKETS", "find_mass_cut", "nth_best"]
 
@@ -54,9 +55,17 @@ def _sort_places(order, places, n):
 
 
 @kernel
-def _bucket(value, best, scale):
-    """Number of the bucket of a value; never lower for a smaller value."""
-    return np.int64(min((np.float64(best) - np.float64(value)) * scale, BUCKETS - 1.0))
+def _extremes(order, n):
+    """Largest and smallest value of the first ``n``."""
+    best = worst = order[0]
+    whole = n // BLOCK * BLOCK
+    for first in range(0, whole, BLOCK):
+        best = max(best, largest_of_block(order, first))
+        worst = min(worst, smallest_of_block(order, first))
+    for place in range(whole, n):
+        best = max(best, order[place])
+        worst = min(worst, order[place])
+    return best, worst
 
 
 @kernel
@@ -83,16 +92,17 @@ def find_mass_cut(order, weights, n, share, places, masses):
     int64
         A place; the first one in order when ``share`` is 0.
     """
-    best = worst = order[0]
-    for place in range(1, n):
-        best = max(best, order[place])
-        worst = min(worst, order[place])
+    best, worst = _extremes(order, n)
     width = min(np.float64(best) - np.float64(worst), _RANGE)
-    scale = (BUCKETS - 1) / width if width > 0 else 0.0
+    scale = np.float32((BUCKETS - 1) / width) if width > 0 else np.float32(0)
+    last = np.float32(BUCKETS - 1)
+    # never a lower bucket for a smaller value: each of these operations keeps the order
+    for place in range(n):
+        places[place] = np.int32(min((best - order[place]) * scale, last))
     for bucket in range(BUCKETS):
         masses[bucket] = 0.0
     for place in range(n):
-        masses[_bucket(order[place], best, scale)] += np.float64(weights[place])
+        masses[places[place]] += np.float64(weights[place])
     total = 0.0
     for bucket in range(BUCKETS):
         total += masses[bucket]
@@ -108,9 +118,9 @@ def find_mass_cut(order, weights, n, share, places, masses):
         before += masses[bucket]
     found = np.int64(0)
     for place in range(n):
-        if _bucket(order[place], best, scale) == chosen:
-            places[found] = place
-            found += 1
+        is_there = places[place] == chosen
+        places[found] = place if is_there else places[found]
+        found += is_there
     _sort_places(order, places, found)
     cut = np.int64(places[0])
     for at in range(1, found):

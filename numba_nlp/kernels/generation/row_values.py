@@ -32,11 +32,12 @@ __all__ = [
     "select_blocks",
     "select_top",
     "sort_best",
-    "sum_exp",
     "weigh_values",
 ]
 
 _NOTHING = np.float32(-np.inf)
+#: Values that are looked at twice while they are in the nearest cache: 16 KiB.
+_PART = 4096
 
 
 @kernel
@@ -107,30 +108,6 @@ def largest(row):
 
 
 @kernel
-def sum_exp(row, top):
-    """Sum of ``exp(row - top)``: float32 within blocks of 64, float64 over them.
-
-    Parameters
-    ----------
-    row : float32[V]
-    top : float32
-        The largest value of the row, above minus infinity.
-
-    Returns
-    -------
-    float64
-        NaN when a value is NaN or ``top`` is infinity.
-    """
-    total = 0.0
-    whole = row.size // BLOCK
-    for block in range(whole):
-        total += np.float64(exponentials_of_block(row, block * BLOCK, top))
-    for i in range(whole * BLOCK, row.size):
-        total += exponential(row[i], top)
-    return total
-
-
-@kernel
 def weigh_values(values, n, top, weights):
     """Exponentials of some values, and their sum.
 
@@ -153,15 +130,53 @@ def weigh_values(values, n, top, weights):
         write_exponentials(values, first, top, weights)
     for i in range(whole, n):
         weights[i] = np.float32(exponential(values[i], top))
+    # four sums, since each addition waits for the one before
+    a = b = c = d = 0.0
+    by_four = n // 4 * 4
+    for i in range(0, by_four, 4):
+        a += np.float64(weights[i])
+        b += np.float64(weights[i + 1])
+        c += np.float64(weights[i + 2])
+        d += np.float64(weights[i + 3])
+    for i in range(by_four, n):
+        a += np.float64(weights[i])
+    return (a + b) + (c + d)
+
+
+@kernel
+def _largest_of_part(row, first, stop):
+    """Largest of ``row[first:stop]``, NaN left out."""
+    top = _NOTHING
+    whole = first + (stop - first) // BLOCK * BLOCK
+    for start in range(first, whole, BLOCK):
+        here = largest_of_block(row, start)
+        if here > top:
+            top = here
+    for i in range(whole, stop):
+        if row[i] > top:
+            top = row[i]
+    return top
+
+
+@kernel
+def _sum_part(row, first, stop, top):
+    """Sum of ``exp(row[first:stop] - top)``: float32 within blocks of 64, float64 over them."""
     total = 0.0
-    for i in range(n):
-        total += np.float64(weights[i])
+    whole = first + (stop - first) // BLOCK * BLOCK
+    for start in range(first, whole, BLOCK):
+        total += np.float64(exponentials_of_block(row, start, top))
+    for i in range(whole, stop):
+        total += exponential(row[i], top)
     return total
 
 
 @kernel
 def log_sum_exp(row):
     """Logarithm of the sum of the exponentials: what a logit exceeds its log-probability by.
+
+    Part after part, each while it is in the nearest cache: its largest value, then its sum, with the sum so far made
+    smaller when a part has a larger value than those before (Milakov and Gimelshein, "Online normalizer calculation
+    for softmax", 2018).
 
     Parameters
     ----------
@@ -173,13 +188,22 @@ def log_sum_exp(row):
     float64
         Minus infinity when all values are; NaN when one is NaN or infinity, which no sound model gives.
     """
-    top = row[largest(row)]
+    top, total = _NOTHING, 0.0
+    for first in range(0, row.size, _PART):
+        stop = min(first + _PART, row.size)
+        here = _largest_of_part(row, first, stop)
+        if here > top:
+            total *= exponential(top, here)
+            top = here
+        if top > _NOTHING:
+            total += _sum_part(row, first, stop, top)
+        else:
+            for i in range(first, stop):
+                if row[i] != row[i]:
+                    return np.nan
     if top == _NOTHING:
-        for i in range(row.size):
-            if row[i] != row[i]:
-                return np.nan
         return -np.inf
-    return np.float64(top) + math.log(sum_exp(row, top))
+    return np.float64(top) + math.log(total)
 
 
 @kernel

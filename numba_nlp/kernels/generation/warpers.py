@@ -64,9 +64,9 @@ def list_values(row, ids):
     """
     n = np.int64(0)
     for i in range(row.size):
-        if row[i] > _NOTHING:
-            ids[n] = i
-            n += 1
+        # without a branch, which would be foretold wrongly as often as not
+        ids[n] = i
+        n += row[i] > _NOTHING
     return n
 
 
@@ -130,22 +130,21 @@ def _gather(row, ids, n, values):
 
 
 @kernel
-def _remove_behind(row, ids, n, order, cut, least):
-    """Keep places up to ``cut`` in order, and the first ``least`` of them; give how many are left."""
-    value, place = order[cut], cut
+def _remove_behind(row, ids, n, order, value, place, least):
+    """Keep what is not behind a place of some value in order, and the first ``least``; give how many are left."""
     kept = np.int64(0)
     for i in range(n):
-        kept += order[i] > value or (order[i] == value and i <= place)
+        kept += (order[i] > value) | ((order[i] == value) & (i <= place))
     if kept < least:
         place = nth_best(order, n, least)
-        value = order[place]
+        value = np.float64(order[place])
     left = np.int64(0)
     for i in range(n):
-        if order[i] > value or (order[i] == value and i <= place):
-            ids[left] = ids[i]
-            left += 1
-        else:
-            row[ids[i]] = _NOTHING
+        is_kept = (order[i] > value) | ((order[i] == value) & (i <= place))
+        token = ids[i]
+        ids[left] = token
+        left += is_kept
+        row[token] = row[token] if is_kept else _NOTHING
     return left
 
 
@@ -179,7 +178,8 @@ def keep_top_p(row, ids, n, share, least, order, weights, places, masses):
     """
     top = _gather(row, ids, n, order)
     weigh_values(order, n, top, weights)
-    return _remove_behind(row, ids, n, order, find_mass_cut(order, weights, n, share, places, masses), least)
+    cut = find_mass_cut(order, weights, n, share, places, masses)
+    return _remove_behind(row, ids, n, order, np.float64(order[cut]), cut, least)
 
 
 @kernel
@@ -203,12 +203,7 @@ def keep_min_p(row, ids, n, ratio, least, order):
     """
     top = _gather(row, ids, n, order)
     lowest = np.float64(top) + math.log(ratio) if ratio > 0 else -np.inf
-    cut = np.int64(-1)
-    for i in range(n):
-        # the last place of the smallest value that is kept
-        if np.float64(order[i]) >= lowest and (cut < 0 or order[i] <= order[cut]):
-            cut = i
-    return _remove_behind(row, ids, n, order, cut, least)
+    return _remove_behind(row, ids, n, order, lowest, n, least)
 
 
 @kernel
@@ -238,10 +233,8 @@ def keep_typical(row, ids, n, share, least, order, weights, places, masses):
     for i in range(n):
         order[i] = np.float32(-abs(np.float64(order[i]) - np.float64(top) - mean))
     cut = find_mass_cut(order, weights, n, share, places, masses)
-    for i in range(n):
-        if order[i] == order[cut]:
-            cut = max(cut, i)
-    return _remove_behind(row, ids, n, order, cut, least)
+    # all that are as near as the last one
+    return _remove_behind(row, ids, n, order, np.float64(order[cut]), n, least)
 
 
 @kernel

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
-from numba_nlp.kernels.segment.cached_rows import rows_function, specialise, unseen_function
+from numba_nlp.kernels.segment.cached_rows import rows_function, unseen_function
 from numba_nlp.kernels.segment.fill_scalar import fill_spans_deepseek_v3
 from numba_nlp.kernels.segment.merge import MERGE_SHORT_LIMIT, merge_short
 from numba_nlp.kernels.segment.merge_long import merge_long
 from numba_nlp.kernels.segment.window_cl100k import fill_spans_cl100k, fill_spans_llama3, fill_spans_qwen2
 from numba_nlp.kernels.segment.window_gpt2 import fill_spans_gpt2
 from numba_nlp.kernels.segment.window_o200k import fill_spans_o200k, fill_spans_tekken
+from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.tables.hashing import find_piece
 from numba_nlp.kernels.words import trailing_zeros
 

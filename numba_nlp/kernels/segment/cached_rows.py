@@ -13,12 +13,12 @@ Twin: ``numba_nlp.reference.segment.bpe``: what rows are to give, each chunk sol
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
+from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.tables.hashing import hash_bytes
 from numba_nlp.kernels.tables.word_cache import (
     BITS,
@@ -430,29 +430,6 @@ def encode_rows(tables, cache, data, starts, ends, fixed, first_row, last_row, s
         pending = row
         if row >= last_row:
             return out
-
-
-def specialise(function: Any, name: str, **names: Any) -> Any:
-    """Copy a function with other meanings of some global names: one source, one kernel a pattern.
-
-    Parameters
-    ----------
-    function : function
-    name : str
-        Name of the copy, which also names it in the cache of compiled code.
-    **names
-        What the global names mean in the copy.
-
-    Returns
-    -------
-    function
-        Not compiled yet. A closure would do the same but cannot be cached by Numba across processes.
-    """
-    copy = FunctionType(function.__code__, {**function.__globals__, **names}, name, function.__defaults__)
-    copy.__qualname__ = name
-    copy.__module__ = function.__module__
-    copy.__doc__ = function.__doc__
-    return copy
 
 
 def unseen_function(compiled: Any, name: str, solve: Any) -> Any:

@@ -13,7 +13,6 @@ import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment import character_bpe
-from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.character_spans import encode_text
 from numba_nlp.kernels.segment.dropout import (
     DROP_EACH_STEP,
@@ -24,6 +23,7 @@ from numba_nlp.kernels.segment.dropout import (
 from numba_nlp.kernels.segment.normalize_charsmap import WHOLE_ROW, normalize
 from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
 from numba_nlp.kernels.segment.word_numbers import SCANS
+from numba_nlp.kernels.specialising import specialise
 
 __all__ = ["DROP_BYTES", "drop_characters", "drop_marked", "drop_normalized", "drop_pieces", "drop_rows"]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.errors import STATUS_NOT_TILING, STATUS_OUTPUT_FULL
-from numba_nlp.kernels.segment.cached_rows import specialise
+from numba_nlp.kernels.specialising import specialise
 
 __all__ = ["number_word", "number_words", "numbers_function"]
 

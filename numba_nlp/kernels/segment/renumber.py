@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import kernel
-from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.sentencepiece_bpe_rows import align_text as align_text_bpe
 from numba_nlp.kernels.segment.sentencepiece_unigram import align_text
+from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.tables.double_array import find
 
 __all__ = ["holds", "name_unknown", "name_unknown_bpe", "renumber"]

@@ -22,7 +22,7 @@ import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.errors import STATUS_NOT_TILING, STATUS_OUTPUT_FULL
-from numba_nlp.kernels.segment.cached_rows import rows_function, specialise
+from numba_nlp.kernels.segment.cached_rows import rows_function
 from numba_nlp.kernels.segment.fill_bridged import fill_bridged
 from numba_nlp.kernels.segment.fill_spaced import begin_row, fill_spaced
 from numba_nlp.kernels.segment.normalize_charsmap import ROW_ENDS, WHOLE_ROW, normalize
@@ -39,6 +39,7 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import BRIDGED, ID_
 from numba_nlp.kernels.segment.sentencepiece_unigram import fill_row
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SPACE
 from numba_nlp.kernels.segment.tiled_ids import same_ids, tile
+from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS
 
 __all__ = ["ENCODE_ROWS", "FILLS", "HOOKS", "align_text", "encode_chunk", "encode_unseen", "solve_chunk"]

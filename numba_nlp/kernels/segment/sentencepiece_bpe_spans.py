@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.segment import aligned_spans
-from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.sentencepiece_bpe_rows import align_text
+from numba_nlp.kernels.specialising import specialise
 
 __all__ = ["fill_aligned_spans_bpe"]
 

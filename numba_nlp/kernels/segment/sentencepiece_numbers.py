@@ -15,9 +15,9 @@ import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment import sentencepiece_bpe_rows, sentencepiece_unigram
-from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.normalizer_tables import ESCAPE_WHITESPACES, MARK, SPACE, WHITESPACE_AS_SUFFIX
 from numba_nlp.kernels.segment.number_rows import numbers_function
+from numba_nlp.kernels.specialising import specialise
 
 __all__ = ["number_pieces", "number_words_sentencepiece", "number_words_sentencepiece_bpe"]
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment import character_bpe, sentencepiece_bpe_rows, wordpiece
-from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.fill_spaced import begin_row, fill_spaced
 from numba_nlp.kernels.segment.normalize_charsmap import ROW_ENDS, WHOLE_ROW, normalize
 from numba_nlp.kernels.segment.normalizer_tables import NormalizerTables
@@ -37,6 +36,7 @@ from numba_nlp.kernels.segment.unigram import write_ids
 from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, UNKNOWN_ID
 from numba_nlp.kernels.segment.unigram_settling import _begins_with_space, is_settled, settle_marked
 from numba_nlp.kernels.segment.window_words import fill_chunks
+from numba_nlp.kernels.specialising import specialise
 
 __all__ = [
     "SPANNED_BPE",

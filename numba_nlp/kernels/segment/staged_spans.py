@@ -19,10 +19,10 @@ import numpy as np
 
 from numba_nlp._jit import kernel
 from numba_nlp.errors import STATUS_NOT_TILING
-from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.spans import UNIT_CHAR
 from numba_nlp.kernels.segment.staged_models import segment_bpe, segment_unigram
 from numba_nlp.kernels.segment.staged_word_models import segment_marked, segment_wordpiece
+from numba_nlp.kernels.specialising import specialise
 
 __all__ = [
     "count_to",

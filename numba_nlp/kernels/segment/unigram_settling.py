@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
-from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SPACE
 from numba_nlp.kernels.segment.unigram_memory import BYTE_FALLBACK, LARGEST, RESET, UNKNOWN_ID
+from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.words import peek, unlikely
 
 __all__ = ["ANY_SCORE", "MARK", "MOST_HIDDEN", "is_settled", "settle", "settle_function", "settle_marked"]

@@ -12,7 +12,6 @@ import numpy as np
 
 from numba_nlp._jit import inlined
 from numba_nlp.errors import STATUS_NOT_TILING
-from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.number_rows import numbers_function
 from numba_nlp.kernels.segment.scan import (
     next_end_cl100k,
@@ -23,6 +22,7 @@ from numba_nlp.kernels.segment.scan import (
     next_end_tekken,
 )
 from numba_nlp.kernels.segment.scan_deepseek import next_end_deepseek_v3
+from numba_nlp.kernels.specialising import specialise
 
 __all__ = ["NUMBER_WORDS", "SCANS"]
 

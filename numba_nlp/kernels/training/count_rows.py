@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.bpe import SCANS
-from numba_nlp.kernels.segment.cached_rows import specialise
 from numba_nlp.kernels.segment.character_words import fill_spaces, fill_whole
 from numba_nlp.kernels.segment.normalize_bert import normalize
 from numba_nlp.kernels.segment.window_words import fill_chunks
+from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.training.cut_words import fill_bert_words, fill_marked, fill_spaced, fill_white
 from numba_nlp.kernels.training.word_table import add_word, has_room
 

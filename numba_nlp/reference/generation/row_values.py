@@ -20,11 +20,6 @@ def largest(row):
     return int(np.argmax(np.where(np.isnan(row), np.float32(-np.inf), row)))
 
 
-def sum_exp(row, top):
-    """Sum of the exponentials."""
-    return float(np.exp(row.astype(np.float64) - float(top)).sum())
-
-
 def weigh_values(values, n, top, weights):
     """Exponentials and their sum."""
     weights[:n] = np.exp(values[:n].astype(np.float64) - float(top))
@@ -37,7 +32,7 @@ def log_sum_exp(row):
         return np.nan
     if np.isneginf(row).all():
         return -np.inf
-    return float(row.max()) + np.log(sum_exp(row, row.max()))
+    return float(row.max()) + np.log(np.exp(row.astype(np.float64) - float(row.max())).sum())
 
 
 def select_top(row, k, maxima, values, indices):

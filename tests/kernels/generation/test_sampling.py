@@ -20,8 +20,8 @@ sizes = st.one_of(st.integers(1, 8), st.sampled_from([63, 64, 65, 200]))
 values = st.one_of(st.sampled_from([-np.inf, 0.0]), st.floats(-50, 50, width=32))
 rows = arrays.arrays(np.float32, sizes, elements=values, fill=st.nothing())
 SEED = np.uint64(11)
-#: Quantile of chi-square that one in ten thousand exceeds, by degrees of freedom (tables of any textbook).
-QUANTILES = {1: 15.14, 3: 21.11, 5: 25.74, 11: 37.37}
+#: Chi-square with five degrees of freedom exceeds this once in ten thousand times (tables of any textbook).
+QUANTILE = 25.74
 
 
 def is_near(row, number) -> bool:
@@ -80,7 +80,7 @@ def test_tokens_have_their_probability(options):
         exact[1] = 0
     exact /= exact.sum()
     scratch = make_row_scratch(6, 1)
-    n = 4000
+    n = 1200
     counts = np.zeros(6)
     for step in range(n):
         token, score = kernels.sample_row(row.copy(), rules, SEED, np.uint64(3), step, scratch)
@@ -88,23 +88,23 @@ def test_tokens_have_their_probability(options):
         counts[token] += 1
     possible = exact > 0
     assert counts[~possible].sum() == 0
-    assert chi_square(counts[possible], n * exact[possible]) < QUANTILES[5]
+    assert chi_square(counts[possible], n * exact[possible]) < QUANTILE
 
 
 def test_pairs_without_replacement_have_their_probability():
-    """Of all ordered pairs; here, as the picks come by value, of all sets of two and of the first drawn by noise."""
+    """Each set of two comes as often as when one is drawn after the other."""
     shares = np.array([0.4, 0.3, 0.2, 0.1])
     values_ = np.log(shares).astype(np.float32)
     lanes, picks, noisy = np.arange(4), np.zeros(2, np.int32), np.zeros(2)
     pairs = list(itertools.combinations(range(4), 2))
     exact = np.array([shares[i] * shares[j] * (1 / (1 - shares[i]) + 1 / (1 - shares[j])) for i, j in pairs])
     assert exact.sum() == pytest.approx(1)
-    n = 4000
+    n = 2500
     counts = dict.fromkeys(pairs, 0)
     for step in range(n):
         assert kernels.draw_without_replacement(values_, lanes, 4, 2, SEED, np.uint64(3), step, picks, noisy) == 2
         counts[tuple(picks.tolist())] += 1
-    assert chi_square(np.array(list(counts.values())), n * exact) < QUANTILES[5]
+    assert chi_square(np.array(list(counts.values())), n * exact) < QUANTILE
 
 
 @given(row=rows, k=st.integers(0, 9), step=st.integers(0, 2**32 - 1))

@@ -1,0 +1,1 @@
+"""Kernels of one step of a decoder: products with packed weights."""

@@ -1,0 +1,187 @@
+"""A few rows times one panel of weights: all sums stay in registers, each weight is read once.
+
+A panel holds the weights of ``COLUMNS`` outputs, those of one input side by side: ``panel[k * COLUMNS + column]``. Two
+vectors of them are multiplied with one number of each row, which gives two sums a row; with 32 vector registers 12 rows
+fit, with 16 of them 6. This is the inner loop of Goto, van de Geijn 2008 ("Anatomy of High-Performance Matrix
+Multiplication"), with weights that were packed when the model was loaded.
+
+Weights are kept as float32, as float16 or bfloat16 (their bits in uint16), or as int8; sums are float32. LLVM vector IR
+as in :mod:`numba_nlp.kernels.words`, and plain forms beside it for the same cases.
+
+Twin: ``numba_nlp.reference.step.row_blocks``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from llvmlite import binding, ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from numba_nlp._jit import kernel
+from numba_nlp.kernels.specialising import specialise
+from numba_nlp.kernels.words import VECTOR, _element_pointer
+
+#: Whether there are 32 registers of 16 numbers.
+_WIDE = bool(binding.get_host_cpu_features().get("avx512f"))
+#: Numbers of a vector.
+LANES = 16 if _WIDE else 8
+#: Outputs of a panel.
+COLUMNS = 2 * LANES
+#: Numbers of rows that a block may have, ascending.
+BLOCKS = (1, 2, 3, 4, 5, 6, 8, 10, 12) if _WIDE else (1, 2, 3, 4, 5, 6)
+
+if VECTOR:
+    _i8, _i16, _i32, _i64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
+    _f32 = ir.FloatType()
+    _sums = ir.VectorType(_f32, LANES)
+
+    def _number(value):
+        return ir.Constant(_i64, value)
+
+    def _vector(element):
+        return ir.VectorType(element, LANES)
+
+    def _loaded(builder, pointer, element):
+        """A vector of elements that need not be aligned."""
+        loaded = builder.load(builder.bitcast(pointer, _vector(element).as_pointer()))
+        loaded.align = element.width // 8 if isinstance(element, ir.IntType) else 4
+        return loaded
+
+    def _read_float32(builder, pointer):
+        return _loaded(builder, pointer, _f32)
+
+    def _read_float16(builder, pointer):
+        bits = _loaded(builder, pointer, _i16)
+        return builder.fpext(builder.bitcast(bits, _vector(ir.HalfType())), _sums)
+
+    def _read_bfloat16(builder, pointer):
+        bits = builder.zext(_loaded(builder, pointer, _i16), _vector(_i32))
+        return builder.bitcast(builder.shl(bits, ir.Constant(_vector(_i32), [ir.Constant(_i32, 16)] * LANES)), _sums)
+
+    def _read_int8(builder, pointer):
+        return builder.sitofp(builder.sext(_loaded(builder, pointer, _i8), _vector(_i32)), _sums)
+
+    def _spread(builder, value):
+        undefined = ir.Constant(_sums, ir.Undefined)
+        one = builder.insert_element(undefined, value, ir.Constant(_i32, 0))
+        return builder.shuffle_vector(one, undefined, ir.Constant(_vector(_i32), [ir.Constant(_i32, 0)] * LANES))
+
+    def _emit_block(builder, n_rows, read, x, weights, depth, out, stride):
+        """The product of ``n_rows`` rows, packed side by side, with a panel."""
+        fma = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_sums, [_sums] * 3), f"llvm.fma.v{LANES}f32"
+        )
+        zero = ir.Constant(_sums, [ir.Constant(_f32, 0.0)] * LANES)
+        sums = [[cgutils.alloca_once_value(builder, zero) for _ in range(2)] for _ in range(n_rows)]
+        for halves in sums:
+            for place in halves:
+                builder.store(zero, place)
+        with cgutils.for_range(builder, depth) as loop:
+            at = builder.gep(weights, [builder.mul(loop.index, _number(COLUMNS))])
+            halves = [read(builder, builder.gep(at, [_number(half * LANES)])) for half in range(2)]
+            first = builder.mul(loop.index, _number(n_rows))
+            for row in range(n_rows):
+                value = _spread(builder, builder.load(builder.gep(x, [builder.add(first, _number(row))])))
+                for half, place in zip(halves, sums[row], strict=True):
+                    builder.store(builder.call(fma, [value, half, builder.load(place)]), place)
+        for row in range(n_rows):
+            for half, place in enumerate(sums[row]):
+                at = builder.gep(out, [builder.add(builder.mul(stride, _number(row)), _number(half * LANES))])
+                stored = builder.store(builder.load(place), builder.bitcast(at, _sums.as_pointer()))
+                stored.align = 4
+
+    def _block_function(read):
+        @intrinsic
+        def multiply_block(typingctx, x, x_first, n_rows, panels, panels_first, depth, out, out_first, stride):
+            def codegen(context, builder, signature, args):
+                def pointer(array, first):
+                    return _element_pointer(context, builder, signature.args[array], args[array], args[first])
+
+                x_at, weights, out_at = pointer(0, 1), pointer(3, 4), pointer(6, 7)
+                end = builder.append_basic_block("end")
+                cases = builder.switch(args[2], end)
+                for size in BLOCKS:
+                    block = builder.append_basic_block(f"rows_{size}")
+                    cases.add_case(_number(size), block)
+                    with builder.goto_block(block):
+                        _emit_block(builder, size, read, x_at, weights, args[5], out_at, args[8])
+                        builder.branch(end)
+                builder.position_at_end(end)
+                return context.get_dummy_value()
+
+            whole = types.int64
+            return types.void(x, whole, whole, panels, whole, whole, out, whole, whole), codegen
+
+        return multiply_block
+
+    multiply_float32 = _block_function(_read_float32)
+    multiply_float16 = _block_function(_read_float16)
+    multiply_bfloat16 = _block_function(_read_bfloat16)
+    multiply_int8 = _block_function(_read_int8)
+
+else:
+
+    @kernel
+    def half_value(bits):
+        """Value of a float16.
+
+        Parameters
+        ----------
+        bits : uint16
+
+        Returns
+        -------
+        float32
+        """
+        number = np.int64(bits)
+        exponent, rest = (number >> 10) & 31, number & 1023
+        if exponent == 31:
+            value = math.inf if rest == 0 else math.nan
+        elif exponent == 0:
+            value = rest * 2.0**-24
+        else:
+            value = (1024 + rest) * 2.0 ** (exponent - 25)
+        return np.float32(-value if number >> 15 else value)
+
+    @kernel
+    def brain_value(bits):
+        """Value of a bfloat16.
+
+        Parameters
+        ----------
+        bits : uint16
+
+        Returns
+        -------
+        float32
+        """
+        number = np.int64(bits)
+        exponent, rest = (number >> 7) & 255, number & 127
+        if exponent == 255:
+            value = math.inf if rest == 0 else math.nan
+        elif exponent == 0:
+            value = rest * 2.0**-133
+        else:
+            value = (128 + rest) * 2.0 ** (exponent - 134)
+        return np.float32(-value if number >> 15 else value)
+
+    @kernel
+    def _as_it_is(weight):
+        return np.float32(weight)
+
+    def _multiply_block(x, x_first, n_rows, panels, panels_first, depth, out, out_first, stride):
+        for row in range(n_rows):
+            for column in range(COLUMNS):
+                total = np.float32(0)
+                for k in range(depth):
+                    weight = value_of(panels[panels_first + k * COLUMNS + column])  # noqa: F821  bound by `specialise`
+                    total += x[x_first + k * n_rows + row] * weight
+                out[out_first + row * stride + column] = total
+
+    multiply_float32 = kernel(specialise(_multiply_block, "multiply_float32", value_of=_as_it_is))
+    multiply_float16 = kernel(specialise(_multiply_block, "multiply_float16", value_of=half_value))
+    multiply_bfloat16 = kernel(specialise(_multiply_block, "multiply_bfloat16", value_of=brain_value))
+    multiply_int8 = kernel(specialise(_multiply_block, "multiply_int8", value_of=_as_it_is))
