@@ -71,12 +71,6 @@ def list_values(row, ids):
 
 
 @kernel
-def _clear(row, first, stop):
-    for i in range(first, stop):
-        row[i] = _NOTHING
-
-
-@kernel
 def keep_top_k(row, k, maxima, values, ids):
     """Remove what is smaller than the ``k``-th largest value, so that more are left when several equal it.
 
@@ -101,19 +95,14 @@ def keep_top_k(row, k, maxima, values, ids):
     block_maxima(row, maxima)
     gather_best(row, k, maxima, values, ids)
     floor = values[0]
+    for i in range(row.size):
+        row[i] = _NOTHING if row[i] < floor else row[i]
     n = np.int64(0)
     for block in range((row.size + BLOCK - 1) // BLOCK):
-        first = block * BLOCK
-        stop = min(first + BLOCK, row.size)
-        if maxima[block] < floor:
-            _clear(row, first, stop)
-        else:
-            for i in range(first, stop):
-                if row[i] < floor:
-                    row[i] = _NOTHING
-                elif row[i] > _NOTHING:
-                    ids[n] = i
-                    n += 1
+        if maxima[block] >= floor:
+            for i in range(block * BLOCK, min(block * BLOCK + BLOCK, row.size)):
+                ids[n] = i
+                n += row[i] > _NOTHING
     return n
 
 
