@@ -33,11 +33,15 @@ ARCHITECTURES = (
     "MBartForConditionalGeneration",
     "PegasusForConditionalGeneration",
     "M2M100ForConditionalGeneration",
+    "XLNetLMHeadModel",
 )
 #: Sums of log-probabilities may differ by so much.
 CLOSE = 1e-4
 #: Scores below are of rows that are none: see ``beam_memory.UNLIKELY``.
 _NO_ROW = -1e6
+#: Those whose padding at the left transformers leaves out of account, in positions or altogether.
+_NEVER_PADDED = ("OpenAIGPTLMHeadModel", "XLNetLMHeadModel")
+_XLNET = {"vocab_size": VOCABULARY, "d_model": 24, "n_layer": 2, "n_head": 3, "d_inner": 40, "mem_len": None}
 _GPT = {"vocab_size": VOCABULARY, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_positions": 40}
 
 
@@ -69,10 +73,16 @@ class Case:
     options: dict[str, Any]
 
 
+def _is_decoder(architecture: str) -> bool:
+    return "GPT" in architecture or "XLNet" in architecture
+
+
 def make_pair(architecture: str, folder: Path, *, seed: int = 0) -> Pair:
     """A tiny model of transformers with weights so large that some tokens are much more probable than others."""
-    if "GPT" in architecture:
-        settings: dict[str, Any] = {**_GPT, "bos_token_id": 0, "eos_token_id": 2, "pad_token_id": None}
+    decoder_only = _is_decoder(architecture)
+    if decoder_only:
+        own = _GPT if "GPT" in architecture else _XLNET
+        settings: dict[str, Any] = {**own, "bos_token_id": 0, "eos_token_id": 2, "pad_token_id": None}
     else:
         settings = settings_of(architecture, vocab_size=VOCABULARY, max_position_embeddings=40)
         settings.pop("num_labels")
@@ -81,7 +91,7 @@ def make_pair(architecture: str, folder: Path, *, seed: int = 0) -> Pair:
     theirs = make_reference(architecture, seed=seed, **settings)
     theirs.generation_config.pad_token_id = 1
     if not theirs.generation_config.decoder_start_token_id:
-        theirs.generation_config.decoder_start_token_id = None if "GPT" in architecture else 0
+        theirs.generation_config.decoder_start_token_id = None if decoder_only else 0
     ours = nlp.load_model(save(theirs, folder))
     # what it writes, so that some rows end: a random model repeats a few tokens
     prompts = torch.arange(3, 35).reshape(8, 4)
@@ -125,9 +135,8 @@ def draw_case(generator: random.Random, pair: Pair, *, only: str | None = None) 
     def token() -> int:
         return generator.randrange(3, VOCABULARY)
 
-    decoder_only = "GPT" in pair.architecture
-    # the first GPT of transformers gives padding positions
-    padded = pair.architecture != "OpenAIGPTLMHeadModel"
+    decoder_only = _is_decoder(pair.architecture)
+    padded = pair.architecture not in _NEVER_PADDED
     rows, width = generator.randint(1, 4), generator.randint(1, 7)
     ids = torch.tensor([[token() for _ in range(width)] for _ in range(rows)])
     mask = None

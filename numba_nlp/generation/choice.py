@@ -60,7 +60,8 @@ def choose_tokens(
     logits = steps.start()
     filled = width
     while True:
-        part, part_done = rows[live], done[live]
+        part = rows if live.size == n_rows else rows[live]
+        part_done = done[live]
         part_tokens, part_values = np.zeros(live.size, np.int64), np.zeros(live.size, np.float32)
         edits(logits, part, filled, active)
         if keys is None:

@@ -248,6 +248,11 @@ def test_processors_see_values_and_tokens(gpt2: Any, beams: int) -> None:
     np.testing.assert_allclose(seen[0][0], expected.detach().numpy(), rtol=1e-5, atol=1e-5)
 
 
+def test_one_processor_alone_is_refused(gpt2: Any) -> None:
+    with pytest.raises(TypeError, match="pass a list with it"):
+        gpt2.generate([[3]], processors=print)
+
+
 def test_a_compiled_processor(gpt2: Any) -> None:
     from numba import njit
 

@@ -16,6 +16,15 @@ __all__ = ["append_tokens", "draw_rows", "score_tokens", "take_largest"]
 
 
 @kernel
+def _log_probability(row, token):
+    """Of a token by a row of logits; NaN where no token has a probability."""
+    total = log_sum_exp(row)
+    if total == -np.inf:
+        return np.float32(np.nan)
+    return np.float32(row[token] - total)
+
+
+@kernel
 def take_largest(logits, done, tokens, values):
     """Choose the most probable token of each row, the first of several.
 
@@ -28,12 +37,12 @@ def take_largest(logits, done, tokens, values):
     tokens : int64[R]
         Written.
     values : float32[R]
-        Written: log-probabilities, by the logits as they are.
+        Written: log-probabilities, by the logits as they are; NaN where no token has a probability.
     """
     for row in range(logits.shape[0]):
         if not done[row]:
             tokens[row] = largest(logits[row])
-            values[row] = np.float32(logits[row, tokens[row]] - log_sum_exp(logits[row]))
+            values[row] = _log_probability(logits[row], tokens[row])
 
 
 @kernel
@@ -119,4 +128,4 @@ def score_tokens(logits, tokens, values):
         Written.
     """
     for row in range(logits.shape[0]):
-        values[row] = np.float32(logits[row, tokens[row]] - log_sum_exp(logits[row]))
+        values[row] = _log_probability(logits[row], tokens[row])

@@ -297,7 +297,7 @@ def _offer_part(source, first, stop, floor, k, values, indices, n):
 
 @kernel
 def gather_best(row, k, maxima, values, indices):
-    """As :func:`select_blocks`, but without order: the worst of them is at place 0."""
+    """Arguments as for :func:`select_blocks`; but without order, the worst of them at place 0."""
     k = min(k, row.size)
     if k <= 0:
         return 0
