@@ -116,14 +116,12 @@ def make_rules(
 ) -> RowRules:
     """Settings as kernels take them: always the same types, so kernels compile once.
 
+    All arguments but one are the fields of :class:`RowRules` of the same names; ids come in any iterable.
+
     Parameters
     ----------
     bad_words_ids : iterable of sequences of int
         Forbidden sequences. As in transformers, one that is an end of itself is left out.
-    repetition_penalty, no_repeat_ngram_size, encoder_no_repeat_ngram_size, min_length, min_new_tokens, prompt_width, \
-eos_ids, forced_bos_id, forced_eos_ids, max_length, suppressed_ids, begin_suppressed_ids, begin_index, renormalize, \
-temperature, top_k, top_p, min_p, typical_p, min_tokens_to_keep
-        As in :class:`RowRules`; ids in any iterable.
 
     Returns
     -------

@@ -79,6 +79,8 @@ def test_repetition_is_penalized_once():
     tokens = int32(4, 0, 3, 3, 0)
     penalize = kernels.penalize_repetition
     assert changed(penalize, 0.0, tokens, 0, 5, 2.0, saved) == {0: -2.0, 3: 1.0, 4: 1.5}
+    # the border between both ways
+    assert changed(penalize, 0.0, int32(2, 1), 0, 2, 2.0, saved) == {2: 0.5}
     # padding at the left does not count; ids without a logit neither
     assert changed(penalize, 0.0, tokens, 1, 3, 2.0, saved) == {0: -2.0, 3: 1.0}
     assert changed(penalize, 0.0, int32(7, -1), 0, 2, 2.0, saved) == {}
@@ -98,6 +100,8 @@ def test_ngrams():
     assert changed(ban, tokens, 1, tokens, 1, 3) == {}
     # of the source
     assert changed(ban, int32(2, 0, 2, 1), 4, tokens, 8, 2) == {0: forbidden, 1: forbidden}
+    assert changed(ban, int32(2, 0, 2, 1), 4, int32(2), 1, 2) == {0: forbidden, 1: forbidden}
+    assert changed(ban, int32(2, 0, 2, 1), 4, int32(), 0, 2) == {}
     assert changed(ban, int32(), 0, tokens, 8, 1) == {}
     assert changed(ban, int32(2, 9), 2, tokens, 8, 2) == {}
 
