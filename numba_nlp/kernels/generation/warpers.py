@@ -179,9 +179,11 @@ def keep_min_p(row, ids, n, ratio, least, order):
 
     Parameters
     ----------
-    row, ids, n, least : as for :func:`keep_top_p`
+    row, ids, n : as for :func:`keep_top_p`
     ratio : float64
         ``min_p``, from 0 to 1.
+    least : int64
+        So many are kept at least.
     order : float32[n]
         Scratch.
 
@@ -203,9 +205,10 @@ def keep_typical(row, ids, n, share, least, order, weights, places, masses):
 
     Parameters
     ----------
-    row, ids, n, least, order, weights, places, masses : as for :func:`keep_top_p`
+    row, ids, n : as for :func:`keep_top_p`
     share : float64
         ``typical_p``; tokens as near as the last one are kept too.
+    least, order, weights, places, masses : as for :func:`keep_top_p`
 
     Returns
     -------
