@@ -176,8 +176,7 @@ with all dates of such years, and one of 20 of the other dates.
 
     python -m tools.train_numbers
 
-{recipe_lines(recipe)} It took {minutes:.0f} minutes. With `--compare` the command trains anew and tells whether the
-figures below are the same within 2 %.
+{recipe_lines(recipe, minutes)}
 
 ## Figures
 

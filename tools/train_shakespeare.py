@@ -166,8 +166,7 @@ Knowledge Foundation is hereby credited. The weights are under the licence of nu
 
     python -m tools.train_shakespeare
 
-{recipe_lines(recipe)} It took {minutes:.0f} minutes. With `--compare` the command trains anew and tells whether the
-figures below are the same within 2 %.
+{recipe_lines(recipe, minutes)}
 
 ## Figures
 

@@ -7,8 +7,9 @@ from typing import Any
 import torch
 
 from numba_nlp.models.blank import give_memory, without_memory
-from numba_nlp.models.families import family_of, head_of
+from numba_nlp.models.families import family_of, head_of, label_names
 from numba_nlp.models.folder import ModelFolder
+from numba_nlp.models.head_checks import absent_head, other_head
 from numba_nlp.models.model import Model
 from numba_nlp.models.settings import ConfigReader, raise_problems
 from numba_nlp.models.weight_files import WeightFiles
@@ -31,9 +32,10 @@ def build_model(
     device: str | torch.device | None,
     dtype: str | torch.dtype | None,
     trainable: bool,
+    ignore: tuple[str, ...] = (),
 ) -> Model:
     """Load a model; the arguments and errors are those of :func:`numba_nlp.load_model`."""
-    given_dtype = None if dtype is None else _dtype(dtype)
+    given_dtype = None if dtype is None or (isinstance(dtype, str) and dtype == "auto") else _dtype(dtype)
     config = folder.config()
     reader = ConfigReader(config, str(folder.path / "config.json"))
     family = family_of(config, reader.place)
@@ -48,15 +50,19 @@ def build_model(
 
     with without_memory():
         model = family.build(settings, head)
+    other = other_head(family, config, settings, model)
     files = WeightFiles(*folder.weight_files())
     model.cast(given_dtype or stored_dtype or files.first_float() or torch.float32)
-    loader = Loader(model, files)
-    raise_problems(str(folder), loader.problems, reader.unsupported)
+    loader = Loader(model, files, ignore)
+    absent = absent_head(family, config, settings, model, loader)
+    problems = [problem for problem in (other, absent) if problem is not None]
+    raise_problems(str(folder), [*problems, *loader.problems], reader.unsupported)
 
     give_memory(model, torch.device("cpu" if device is None else device))
     model.fill_tables()
     loader.load()
-    model.family, model.config, model.generation_config, model.labels = family.name, config, generation_config, labels
+    model.family, model.config, model.generation_config = family.name, config, generation_config
+    model.labels = label_names(labels, head, settings.labels)
     return model.eval().requires_grad_(trainable)
 
 

@@ -13,7 +13,7 @@ from safetensors.torch import save
 
 from numba_nlp._atomic import atomic_writer
 from numba_nlp.models.blank import give_memory, without_memory
-from numba_nlp.models.families import family_of, head_of
+from numba_nlp.models.families import class_of, family_of, head_of, label_names
 from numba_nlp.models.model import Model
 from numba_nlp.models.settings import ConfigReader, raise_problems
 from numba_nlp.models.weights import TensorMap
@@ -23,13 +23,14 @@ __all__ = ["create_model", "save_model"]
 _PLACE = "the given config"
 
 
-def create_model(config: Mapping[str, Any], *, head: str | None = None, seed: int = 0) -> Model:
+def create_model(config: Any, *, head: str | None = None, seed: int = 0) -> Model:
     """Make a model with random weights, to be trained.
 
     Parameters
     ----------
     config : mapping
         What a config.json of transformers holds: ``model_type``, sizes, and ``architectures`` unless ``head`` is given.
+        Or a configuration of transformers (what has ``to_dict``).
     head : str, optional
         As of :func:`numba_nlp.load_model`.
     seed : int, default 0
@@ -45,6 +46,8 @@ def create_model(config: Mapping[str, Any], *, head: str | None = None, seed: in
     ------
     SourceFormatError, UnsupportedFeatureError
         Values of the config are malformed or not supported; all of them are listed.
+    TypeError
+        The config is no mapping.
 
     Examples
     --------
@@ -53,6 +56,13 @@ def create_model(config: Mapping[str, Any], *, head: str | None = None, seed: in
     >>> model([[1, 2, 3]]).logits.shape
     torch.Size([1, 3, 100])
     """
+    if hasattr(config, "to_dict"):
+        config = config.to_dict()
+    if not isinstance(config, Mapping):
+        raise TypeError(
+            f"`config` must be a mapping, as config.json holds it, or a configuration of transformers, got "
+            f"{type(config).__name__}"
+        )
     reader = ConfigReader(config, _PLACE)
     family = family_of(config, _PLACE)
     head = head_of(family, config, _PLACE, head)
@@ -72,9 +82,10 @@ def create_model(config: Mapping[str, Any], *, head: str | None = None, seed: in
             else:
                 parameter.fill_(1.0 if name.endswith("weight") else 0.0)
     model.fill_tables()
-    model.family, model.config, model.labels = family.name, dict(config), labels
+    model.family, model.config = family.name, dict(config)
+    model.labels = label_names(labels, head, settings.labels)
     if not model.config.get("architectures"):
-        model.config["architectures"] = [next(name for name, its in family.heads.items() if its == head)]
+        model.config["architectures"] = [class_of(family, config, head)]
     return model.train()
 
 
@@ -84,24 +95,19 @@ def save_model(model: Model, folder: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : Model
-        From :func:`create_model`, or from :func:`numba_nlp.load_model` with the head that its checkpoint names.
+        From :func:`create_model` or :func:`numba_nlp.load_model`.
     folder : path-like
         Made if it is not there; ``config.json``, ``model.safetensors`` and, where the model has one,
-        ``generation_config.json`` are written into it, each whole or not at all.
+        ``generation_config.json`` are written into it, each whole or not at all. ``architectures`` names the class that
+        holds what the model does, ``BertForMaskedLM`` of a masked language model that came from
+        ``BertForPreTraining``. No tokenizer is written.
 
     Raises
     ------
-    ValueError
-        The model was loaded with another head than its config.json names.
     OSError
         The folder cannot be written.
     """
     family = family_of(model.config, _PLACE)
-    if head_of(family, model.config, _PLACE, None) != model.head:
-        raise ValueError(
-            f"`architectures` of the model's config is {model.config['architectures']!r}, but its head is "
-            f"{model.head!r}; change model.config['architectures']"
-        )
     to = TensorMap()
     model.name_tensors(to)
     tensors = {
@@ -110,7 +116,11 @@ def save_model(model: Model, folder: str | os.PathLike[str]) -> None:
     }
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
-    config = {**model.config, "dtype": str(model.dtype).removeprefix("torch.")}
+    config = {
+        **model.config,
+        "architectures": [class_of(family, model.config, model.head)],
+        "dtype": str(model.dtype).removeprefix("torch."),
+    }
     _write_json(path / "config.json", config)
     if model.generation_config is not None:
         _write_json(path / "generation_config.json", model.generation_config)

@@ -8,17 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from numba_nlp.models.inputs import take_ids, take_like, take_mask
+from numba_nlp.models.inputs import refuse_unknown, take_ids, take_like, take_mask
 from numba_nlp.models.kv_cache import KVCache
 from numba_nlp.models.layers.decoder_block import DecoderBlock
 from numba_nlp.models.layers.feed_forward import run_blocks
 from numba_nlp.models.layers.heads import OutputLayer
 from numba_nlp.models.layers.masks import causal_mask, mask_positions
 from numba_nlp.models.layers.pooled import last_position, pick_position
+from numba_nlp.models.layers.pooling import check_pooling, pool
 from numba_nlp.models.model import Model
 from numba_nlp.models.outputs import ModelOutput
+from numba_nlp.models.steps import check_cache, take_prompt, take_step
 
-__all__ = ["Decoder", "DecoderModel", "DecoderSettings", "take_prompt", "take_step"]
+__all__ = ["Decoder", "DecoderModel", "DecoderSettings"]
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ class DecoderModel(Model):
         *,
         output_hidden_states: bool = False,
         output_attentions: bool = False,
+        **others: Any,
     ) -> ModelOutput:
         """Run the model.
 
@@ -167,6 +170,8 @@ class DecoderModel(Model):
             Ids of the vocabulary, of the same shape, whose embeddings are added; by default none are.
         output_hidden_states, output_attentions : bool, default False
             Also give the hidden states and the attention of each layer.
+        **others
+            What tokenizers give and models do not read, such as ``special_tokens_mask``.
 
         Returns
         -------
@@ -177,15 +182,54 @@ class DecoderModel(Model):
         ValueError
             An id is not in the vocabulary, a row is longer than the model has positions, or a shape is another.
         """
-        s = self.settings
-        ids = take_ids(input_ids, s.vocabulary, self.device)
-        self.check_width(ids.shape[1], s.positions)
-        mask = take_mask(attention_mask, ids)
-        types = take_like(token_type_ids, ids, s.vocabulary, "token_type_ids")
+        refuse_unknown(others, self.forward)
+        ids, mask, types = self._take(input_ids, attention_mask, token_type_ids)
         hidden, states, attentions = self.decoder(
             ids, mask, types, want_hidden=output_hidden_states, want_weights=output_attentions
         )
         return ModelOutput(hidden_states=states, attentions=attentions, **self._results(ids, mask, hidden))
+
+    def embed(
+        self,
+        input_ids: Any,
+        attention_mask: Any = None,
+        token_type_ids: Any = None,
+        *,
+        pooling: str = "mean",
+        **others: Any,
+    ) -> Tensor:
+        """One vector for each row, from the last hidden states; the head does not matter.
+
+        Parameters
+        ----------
+        input_ids, attention_mask, token_type_ids, **others
+            As for calling the model.
+        pooling : {"mean", "first", "last", "max", "mean_sqrt"}
+            Of the tokens that count; "last": the only one that has seen all others; "mean_sqrt": their sum divided by
+            the square root of their number.
+
+        Returns
+        -------
+        Tensor
+            ``[rows, model width]``; zeros for a row without any token, "first" and "last" excepted.
+
+        Raises
+        ------
+        ValueError
+            As for calling the model, or there is no such way to pool.
+        """
+        refuse_unknown(others, self.embed)
+        check_pooling(pooling)
+        ids, mask, types = self._take(input_ids, attention_mask, token_type_ids)
+        return pool(self.decoder(ids, mask, types)[0], mask, pooling)
+
+    def _take(
+        self, input_ids: Any, attention_mask: Any, token_type_ids: Any
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        s = self.settings
+        ids = take_ids(input_ids, s.vocabulary, self.device)
+        self.check_width(ids.shape[1], s.positions)
+        return ids, take_mask(attention_mask, ids), take_like(token_type_ids, ids, s.vocabulary, "token_type_ids")
 
     def _results(self, ids: Tensor, mask: Tensor | None, hidden: Tensor) -> dict[str, Tensor]:
         if self.output is not None:
@@ -225,16 +269,18 @@ class DecoderModel(Model):
         positions = s.positions if positions is None else positions
         if positions > s.positions:
             raise ValueError(f"positions={positions}: the model has {s.positions} positions")
-        return KVCache(
-            layers=s.layers,
-            rows=rows,
-            heads=s.heads,
-            positions=positions,
-            head_width=s.width // s.heads,
-            dtype=self.dtype,
-            device=self.device,
-            static=static,
-        )
+        return KVCache(**self._cache_shape(), rows=rows, positions=positions, static=static)
+
+    def _cache_shape(self) -> dict[str, Any]:
+        """What a cache must be like to fit."""
+        s, weight = self.settings, self.decoder.tokens.weight
+        return {
+            "layers": s.layers,
+            "heads": s.heads,
+            "head_width": s.width // s.heads,
+            "dtype": weight.dtype,
+            "device": weight.device,
+        }
 
     def prompt(self, input_ids: Any, attention_mask: Any, cache: KVCache) -> Tensor:
         """Read the beginning of the rows, or a continuation of many tokens.
@@ -257,21 +303,24 @@ class DecoderModel(Model):
         Raises
         ------
         ValueError
-            The model has no output layer; an id is not in the vocabulary; padding is on the right; or the tokens do
-            not fit into the cache. Ids and masks on a CUDA device are not looked at.
+            The model has no output layer; an id is not in the vocabulary; padding is on the right; the cache is of
+            another model; or the tokens do not fit into it. It is as it was then. Ids and masks on a CUDA device are
+            not looked at.
         """
+        self._check_step(cache)
         ids, mask = take_prompt(self, input_ids, attention_mask)
         with torch.no_grad():  # the cache is written in place
             return self._logits(self.decoder.extend(ids, mask, cache)[:, -1])
 
-    def step(self, tokens: Tensor, cache: KVCache) -> Tensor:
+    def step(self, tokens: Any, cache: KVCache) -> Tensor:
         """Read one token more in each row.
 
         Parameters
         ----------
-        tokens : Tensor
-            int64 ``[rows]``, on the device of the model. They are not looked at: nothing here waits for the device,
-            and with a static cache the work is the same in every step, so that it can be captured as a CUDA graph.
+        tokens : array-like or Tensor
+            Whole numbers ``[rows]``. A tensor is not looked at where it is on a CUDA device, or the cache is static:
+            nothing here waits for the device, and with a static cache the work is the same in every step, so that it
+            can be captured as a CUDA graph.
         cache : KVCache
             What was read before; it keeps the token too.
 
@@ -279,57 +328,26 @@ class DecoderModel(Model):
         -------
         Tensor
             Logits of the next token, ``[rows, vocabulary]``.
+
+        Raises
+        ------
+        ValueError
+            The cache has another number of rows, is full, or is of another model; a token is not in the vocabulary.
+            The cache is as it was then.
         """
-        ids = take_step(tokens, cache)
+        self._check_step(cache)
+        ids = take_step(tokens, cache, self.settings.vocabulary)
         with torch.no_grad():
             return self._logits(self.decoder.extend(ids, None, cache)[:, 0])
 
-    def _logits(self, hidden: Tensor) -> Tensor:
+    def _check_step(self, cache: KVCache) -> None:
+        """Refuse, before anything is written, what cannot give a next token."""
         if self.output is None:
             raise ValueError(
                 f"a model with the head {self.head!r} gives no next token; load it with head='language_model'"
             )
+        check_cache(cache, self._cache_shape(), source=False, longest=self.settings.positions)
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        assert self.output is not None
         return self.output(hidden, self.decoder.tokens.weight)
-
-
-def take_prompt(
-    model: Model, input_ids: Any, attention_mask: Any, size: int | None = None
-) -> tuple[Tensor, Tensor | None]:
-    """Ids and mask of a prompt; see `take_ids` and `take_mask`.
-
-    Parameters
-    ----------
-    model : Model
-    input_ids, attention_mask
-        As given.
-    size : int, optional
-        Each id must be below it; by default the vocabulary of the model.
-
-    Raises
-    ------
-    ValueError
-        Also: a row ends in padding.
-    """
-    ids = take_ids(input_ids, model.settings.vocabulary if size is None else size, model.device)
-    mask = take_mask(attention_mask, ids)
-    if mask is not None and mask.device.type == "cpu":
-        wrong = mask.any(1) & ~mask[:, -1]
-        if bool(wrong.any()):
-            raise ValueError(
-                f"row {int(wrong.nonzero()[0, 0])} of the prompt ends in padding, after which no token can follow; "
-                "pad prompts on the left"
-            )
-    return ids, mask
-
-
-def take_step(tokens: Tensor, cache: KVCache) -> Tensor:
-    """Tokens of a step as ``[rows, 1]``; only their shape is looked at.
-
-    Raises
-    ------
-    ValueError
-        The cache has another number of rows.
-    """
-    if tokens.shape != (cache.rows,):
-        raise ValueError(f"a step takes one token for each of the {cache.rows} rows, got {list(tokens.shape)}")
-    return tokens[:, None]

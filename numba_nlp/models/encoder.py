@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from numba_nlp.models.inputs import take_ids, take_like, take_mask
+from numba_nlp.models.inputs import refuse_unknown, take_ids, take_like, take_mask
 from numba_nlp.models.layers.embeddings import TokenEmbeddings
 from numba_nlp.models.layers.feed_forward import PostNormBlock, run_blocks
 from numba_nlp.models.layers.heads import MaskedLmHead, Pooler
 from numba_nlp.models.layers.masks import padding_mask
-from numba_nlp.models.layers.pooling import POOLINGS, pool
+from numba_nlp.models.layers.pooling import check_pooling, pool
 from numba_nlp.models.model import Model
 from numba_nlp.models.outputs import ModelOutput
 
@@ -149,6 +149,7 @@ class EncoderModel(Model):
         *,
         output_hidden_states: bool = False,
         output_attentions: bool = False,
+        **others: Any,
     ) -> ModelOutput:
         """Run the model.
 
@@ -159,9 +160,12 @@ class EncoderModel(Model):
         attention_mask : array-like or Tensor, optional
             1 for tokens that count, 0 for padding, of the same shape; by default all count.
         token_type_ids : array-like or Tensor, optional
-            0 for the first text of a pair and 1 for the second, of the same shape; by default all 0.
+            0 for the first text of a pair and 1 for the second, of the same shape; by default all 0. DistilBERT has
+            no types and does not look at them.
         output_hidden_states, output_attentions : bool, default False
             Also give the hidden states and the attention of each layer.
+        **others
+            What tokenizers give and models do not read, such as ``special_tokens_mask``.
 
         Returns
         -------
@@ -172,6 +176,7 @@ class EncoderModel(Model):
         ValueError
             An id is not in the vocabulary, a row is longer than the model has positions, or a shape is another.
         """
+        refuse_unknown(others, self.forward)
         ids, mask, types = self._take(input_ids, attention_mask, token_type_ids)
         hidden, states, attentions = self.encoder(
             ids, mask, self._positions(ids), types, want_hidden=output_hidden_states, want_weights=output_attentions
@@ -179,33 +184,36 @@ class EncoderModel(Model):
         return ModelOutput(hidden_states=states, attentions=attentions, **self._results(hidden))
 
     def embed(
-        self, input_ids: Any, attention_mask: Any = None, token_type_ids: Any = None, *, pooling: str = "mean"
+        self,
+        input_ids: Any,
+        attention_mask: Any = None,
+        token_type_ids: Any = None,
+        *,
+        pooling: str = "mean",
+        **others: Any,
     ) -> torch.Tensor:
         """One vector for each row, from the last hidden states; the head does not matter.
 
         Parameters
         ----------
-        input_ids, attention_mask, token_type_ids
+        input_ids, attention_mask, token_type_ids, **others
             As for calling the model.
-        pooling : {"mean", "first", "max", "mean_sqrt", "pooler"}
+        pooling : {"mean", "first", "last", "max", "mean_sqrt", "pooler"}
             Of the tokens that count; "mean_sqrt": their sum divided by the square root of their number; "pooler": what
             the checkpoint's own pooler makes of the first token.
 
         Returns
         -------
         Tensor
-            ``[rows, model width]``; zeros for a row without any token, "first" and "pooler" excepted.
+            ``[rows, model width]``; zeros for a row without any token, "first", "last" and "pooler" excepted.
 
         Raises
         ------
         ValueError
             As for calling the model, or the model has no pooler.
         """
-        if pooling == "pooler" and (self.pooler is None or self.head != "none"):
-            raise ValueError(
-                'pooling="pooler" takes a model that was loaded with head="none", from a checkpoint with a pooler; '
-                f"pooling= may be one of {', '.join(map(repr, POOLINGS))}"
-            )
+        refuse_unknown(others, self.embed)
+        check_pooling(pooling, pooler=self.pooler is not None and self.head == "none")
         ids, mask, types = self._take(input_ids, attention_mask, token_type_ids)
         hidden = self.encoder(ids, mask, self._positions(ids), types)[0]
         return self.pooler(hidden) if pooling == "pooler" else pool(hidden, mask, pooling)
@@ -216,9 +224,8 @@ class EncoderModel(Model):
         s = self.settings
         ids = take_ids(input_ids, s.vocabulary, self.device)
         self.check_width(ids.shape[1], s.longest)
-        if token_type_ids is not None and not s.types:
-            raise ValueError("this model has no types of tokens; leave out `token_type_ids`")
-        return ids, take_mask(attention_mask, ids), take_like(token_type_ids, ids, s.types, "token_type_ids")
+        types = take_like(token_type_ids, ids, s.types, "token_type_ids") if s.types else None
+        return ids, take_mask(attention_mask, ids), types
 
     def _positions(self, ids: torch.Tensor) -> torch.Tensor:
         """Positions of the tokens; where padding has its own, the others are counted without it, as fairseq does."""

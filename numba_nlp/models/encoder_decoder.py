@@ -7,20 +7,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from numba_nlp.models.decoder import take_prompt, take_step
 from numba_nlp.models.encoder_decoder_rows import row_ends, shifted_source
 from numba_nlp.models.encoder_decoder_settings import EncoderDecoderSettings
-from numba_nlp.models.inputs import take_ids, take_mask
+from numba_nlp.models.inputs import refuse_unknown, take_ids, take_mask
 from numba_nlp.models.kv_cache import KVCache
 from numba_nlp.models.layers.heads import OutputLayer
 from numba_nlp.models.layers.pooled import pick_position
-from numba_nlp.models.layers.pooling import pool
+from numba_nlp.models.layers.pooling import check_pooling, pool
 from numba_nlp.models.layers.positions import CountedSines, LearnedPositions, Positions, Sines
 from numba_nlp.models.layers.relative_bias import RelativeBias
 from numba_nlp.models.layers.row_classifier import RowClassifier
 from numba_nlp.models.model import Model
 from numba_nlp.models.outputs import ModelOutput
 from numba_nlp.models.stack import Run, Stack
+from numba_nlp.models.steps import check_cache, take_prompt, take_step
 
 __all__ = ["EncoderDecoder"]
 
@@ -98,6 +98,7 @@ class EncoderDecoder(Model):
         *,
         output_hidden_states: bool = False,
         output_attentions: bool = False,
+        **others: Any,
     ) -> ModelOutput:
         """Run the model.
 
@@ -115,6 +116,8 @@ class EncoderDecoder(Model):
             The same of `decoder_input_ids`.
         output_hidden_states, output_attentions : bool, default False
             Also give the hidden states and the attention of each layer.
+        **others
+            What tokenizers give and models do not read: ``token_type_ids``, ``special_tokens_mask`` and so on.
 
         Returns
         -------
@@ -126,6 +129,7 @@ class EncoderDecoder(Model):
             An id is not in the vocabulary, a row is longer than the model has positions, a shape is another,
             `decoder_input_ids` is missing, or a row to classify has no token that ends it.
         """
+        refuse_unknown(others, self.forward, "token_type_ids")
         ids, mask = self._take_source(input_ids, attention_mask)
         wanted = {"want_hidden": output_hidden_states, "want_weights": output_attentions}
         encoded = self._encode(ids, mask, **wanted)
@@ -158,26 +162,28 @@ class EncoderDecoder(Model):
             return {"start_logits": start.contiguous(), "end_logits": end.contiguous()}
         return {"last_hidden_state": hidden}
 
-    def embed(self, input_ids: Any, attention_mask: Any = None, *, pooling: str = "mean") -> Tensor:
+    def embed(self, input_ids: Any, attention_mask: Any = None, *, pooling: str = "mean", **others: Any) -> Tensor:
         """One vector for each row, from what the encoder gives; the head does not matter.
 
         Parameters
         ----------
-        input_ids, attention_mask
+        input_ids, attention_mask, **others
             As for calling the model.
-        pooling : {"mean", "first", "max", "mean_sqrt"}
+        pooling : {"mean", "first", "last", "max", "mean_sqrt"}
             Of the tokens that count; "mean_sqrt": their sum divided by the square root of their number.
 
         Returns
         -------
         Tensor
-            ``[rows, model width]``; zeros for a row without any token, "first" excepted.
+            ``[rows, model width]``; zeros for a row without any token, "first" and "last" excepted.
 
         Raises
         ------
         ValueError
             As for calling the model, or there is no such way to pool.
         """
+        refuse_unknown(others, self.embed, "token_type_ids")
+        check_pooling(pooling)
         ids, mask = self._take_source(input_ids, attention_mask)
         return pool(self._encode(ids, mask).hidden, mask, pooling)
 
@@ -212,7 +218,8 @@ class EncoderDecoder(Model):
         ValueError
             The model has fewer positions, or it has no limit and none is given.
         """
-        decoder, s = self._whole_decoder(), self.settings
+        self._whole_decoder()
+        s = self.settings
         if positions is None:
             positions = s.positions
             if positions is None:
@@ -221,20 +228,29 @@ class EncoderDecoder(Model):
             name = "positions" if positions > s.positions else "source_positions"
             raise ValueError(f"{name}={max(positions, source_positions)}: the model has {s.positions} positions")
         return KVCache(
-            layers=len(decoder.blocks),
+            **self._cache_shape(),
             rows=rows,
-            heads=s.decoder.heads,
             positions=positions,
-            head_width=s.decoder.head_width,
             sentences=rows if sentences is None else sentences,
             source_positions=source_positions,
-            dtype=self.dtype,
-            device=self.device,
             static=static,
         )
 
+    def _cache_shape(self) -> dict[str, Any]:
+        """What a cache must be like to fit."""
+        shape, weight = self.settings.decoder, self.tokens.weight
+        return {
+            "layers": len(self._whole_decoder().blocks),
+            "heads": shape.heads,
+            "head_width": shape.head_width,
+            "dtype": weight.dtype,
+            "device": weight.device,
+        }
+
     @torch.no_grad()
-    def encode_source(self, input_ids: Any, attention_mask: Any = None, cache: KVCache | None = None) -> Tensor:
+    def encode_source(
+        self, input_ids: Any, attention_mask: Any = None, cache: KVCache | None = None, **others: Any
+    ) -> Tensor:
         """Read the sources.
 
         Parameters
@@ -245,6 +261,8 @@ class EncoderDecoder(Model):
             1 for tokens that count, 0 for padding, of the same shape.
         cache : KVCache, optional
             It keeps the keys and values of each decoder layer, once a sentence, and forgets its rows.
+        **others
+            As for calling the model.
 
         Returns
         -------
@@ -257,6 +275,9 @@ class EncoderDecoder(Model):
             The cache has another number of sentences or is too small, an id is not in the vocabulary, a row is longer
             than the model has positions, or a shape is another.
         """
+        refuse_unknown(others, self.encode_source, "token_type_ids")
+        if cache is not None:
+            check_cache(cache, self._cache_shape(), source=True, longest=self.settings.positions)
         ids, mask = self._take_source(input_ids, attention_mask)
         if cache is not None and cache.sentences != ids.shape[0]:
             raise ValueError(f"the cache holds {cache.sentences} sentences, got {ids.shape[0]} rows of `input_ids`")
@@ -288,22 +309,25 @@ class EncoderDecoder(Model):
         Raises
         ------
         ValueError
-            The model has no output layer, an id is not in the vocabulary, padding is at the right, or the tokens do
-            not fit into the cache. Ids and masks on a CUDA device are not looked at.
+            The model has no output layer, an id is not in the vocabulary, padding is at the right, the cache is of
+            another model or has no source, or the tokens do not fit into it. It is as it was then. Ids and masks on a
+            CUDA device are not looked at.
         """
         decoder = self._generating_decoder()
+        check_cache(cache, self._cache_shape(), source=True, longest=self.settings.positions)
         ids, mask = take_prompt(self, decoder_input_ids, decoder_attention_mask, self.settings.decoder_vocabulary)
         return self._logits(decoder.extend(ids, self._embed_decoder(ids), mask, cache)[:, -1])
 
     @torch.no_grad()
-    def step(self, tokens: Tensor, cache: KVCache) -> Tensor:
+    def step(self, tokens: Any, cache: KVCache) -> Tensor:
         """Read one token more in each row.
 
         Parameters
         ----------
-        tokens : Tensor
-            int64 ``[rows]``, on the device of the model. They are not looked at: nothing here waits for the device,
-            and with a static cache the work is the same in every step, so that it can be captured as a CUDA graph.
+        tokens : array-like or Tensor
+            Whole numbers ``[rows]``. A tensor is not looked at where it is on a CUDA device, or the cache is static:
+            nothing here waits for the device, and with a static cache the work is the same in every step, so that it
+            can be captured as a CUDA graph.
         cache : KVCache
             What was read before; it keeps the token too.
 
@@ -315,10 +339,13 @@ class EncoderDecoder(Model):
         Raises
         ------
         ValueError
-            The cache has another number of rows, or is full.
+            The cache has another number of rows, is full, or is of another model; a token is not in the vocabulary.
+            The cache is as it was then.
         """
-        ids = take_step(tokens, cache)
-        return self._logits(self._generating_decoder().extend(ids, self._embed_decoder(ids), None, cache)[:, 0])
+        decoder = self._generating_decoder()
+        check_cache(cache, self._cache_shape(), source=True, longest=self.settings.positions)
+        ids = take_step(tokens, cache, self.settings.decoder_vocabulary)
+        return self._logits(decoder.extend(ids, self._embed_decoder(ids), None, cache)[:, 0])
 
     # --- parts
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numba_nlp.models.model import Model
     from numba_nlp.models.settings import ConfigReader
 
-__all__ = ["HEADS", "Family", "family_of", "head_of", "supported_families"]
+__all__ = ["HEADS", "Family", "class_of", "family_of", "head_of", "label_names", "supported_families"]
 
 #: What can stand on a model; the same words for every family.
 HEADS = (
@@ -71,6 +71,11 @@ class Family:
     read_settings: Callable[[ConfigReader], Any] = field(repr=False)
     build: Callable[[Any, str], Model] = field(repr=False)
 
+    @property
+    def known_heads(self) -> tuple[str, ...]:
+        """The heads, each once."""
+        return tuple(dict.fromkeys(self.heads.values()))
+
 
 def supported_families() -> tuple[str, ...]:
     """Values of ``model_type`` that :func:`load_model` takes, sorted."""
@@ -117,7 +122,7 @@ def head_of(family: Family, config: Mapping[str, Any], place: str, asked: str | 
     UnsupportedFeatureError
         The family has no such head here, or its class is unknown.
     """
-    known = tuple(dict.fromkeys(family.heads.values()))
+    known = family.known_heads
     if asked is not None:
         if asked not in HEADS:
             raise ValueError(f"head= must be one of {', '.join(map(repr, HEADS))}, got {asked!r}")
@@ -138,3 +143,36 @@ def head_of(family: Family, config: Mapping[str, Any], place: str, asked: str | 
             f"{family.name!r} are {', '.join(family.heads)}; head= says which head to build of another class"
         )
     return family.heads[architectures[0]]
+
+
+#: Classes with two heads, of which one is read, and one by an old name, end so.
+_WIDER = ("ForPreTraining", "DoubleHeadsModel", "WithLMHeadModel")
+
+
+def class_of(family: Family, config: Mapping[str, Any], head: str) -> str:
+    """Name of the class in transformers that holds a model and nothing else, for ``architectures``.
+
+    Parameters
+    ----------
+    family : Family
+    config : mapping
+        The config.json of the model.
+    head : str
+        That of the model.
+
+    Returns
+    -------
+    str
+        The class that config.json names if it has the head, else the first of the family that has.
+    """
+    named = (config.get("architectures") or [""])[0]
+    if family.heads.get(named) == head and not str(named).endswith(_WIDER):
+        return str(named)
+    return next(name for name, its in family.heads.items() if its == head)
+
+
+def label_names(names: tuple[str, ...] | None, head: str, count: int) -> tuple[str, ...] | None:
+    """Names of labels; where config.json has none, those of transformers, for classifiers."""
+    if names is None and head in ("sequence_classification", "token_classification"):
+        return tuple(f"LABEL_{i}" for i in range(count))
+    return names

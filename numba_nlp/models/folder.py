@@ -17,6 +17,15 @@ _WEIGHTS = (
     ("model.safetensors", "model.safetensors.index.json"),
     ("pytorch_model.bin", "pytorch_model.bin.index.json"),
 )
+_CONVERTED = "transformers 4 converts them with from_pretrained(folder, {}=True) and save_pretrained(folder)"
+#: Files of weights that are not read: pattern, of what they are, what to do.
+_OTHER_WEIGHTS = (
+    ("tf_model*.h5", "of TensorFlow", _CONVERTED.format("from_tf")),
+    ("flax_model*.msgpack", "of Flax", _CONVERTED.format("from_flax")),
+    ("*.ckpt*", "of a training program", "convert them to model.safetensors with the program that wrote them"),
+    ("*.onnx", "of ONNX", "get the folder from which they were exported"),
+    ("*.gguf", "of llama.cpp", "get the folder from which they were converted"),
+)
 _FILE_ENDINGS = frozenset((".json", ".safetensors", ".bin", ".pt", ".pth", ".h5", ".msgpack", ".onnx", ".gguf"))
 #: Settings are small; a larger file is something else.
 _LARGEST_JSON = 100 << 20
@@ -82,6 +91,7 @@ class ModelFolder:
         """
         found = self.json_object("config.json")
         if found is None:
+            self._refuse_adapter()
             raise SourceFormatError(f"{self.path}: the file 'config.json' is missing, so this is no checkpoint folder")
         return found
 
@@ -124,8 +134,29 @@ class ModelFolder:
             value = self.json_object(index)
             if value is not None:
                 return self._indexed(index, value)
+        self._refuse_adapter()
         wanted = ", ".join(name for names in _WEIGHTS for name in names)
-        raise SourceFormatError(f"{self.path}: there are no weights that can be read; wanted: {wanted}")
+        raise SourceFormatError(
+            f"{self.path}: there are no weights that can be read; wanted: {wanted}{self._other_weights()}"
+        )
+
+    def _refuse_adapter(self) -> None:
+        """Refuse a folder of peft, which holds a few matrices that belong to a model elsewhere."""
+        adapter = self.json_object("adapter_config.json")
+        if adapter is not None:
+            base = adapter.get("base_model_name_or_path")
+            raise SourceFormatError(
+                f"{self.path}: this is an adapter of peft (adapter_config.json), not a whole model; merge it with its "
+                f"base model{'' if base is None else f' {base!r}'} by merge_and_unload() of peft and "
+                "save_pretrained(), and load the folder that this writes"
+            )
+
+    def _other_weights(self) -> str:
+        """What the folder holds instead, and what to do with it."""
+        for pattern, what, way in _OTHER_WEIGHTS:
+            for path in sorted(self.path.glob(pattern)):
+                return f"; {path.name!r} holds weights {what}, which are not read: {way}"
+        return ""
 
     def _indexed(self, index: str, value: dict[str, Any]) -> tuple[list[Path], dict[str, str]]:
         files = value.get("weight_map")

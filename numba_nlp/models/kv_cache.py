@@ -13,9 +13,12 @@ per source sentence (`set_source`, `store_source`) and shared by all beams of th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
+
+from numba_nlp.models.parents import take_parents
 
 __all__ = ["KVCache", "Window"]
 
@@ -92,6 +95,8 @@ class KVCache:
 
     #: So many columns before its own a step writes anew.
     _rewritten = 0
+    #: Whether it is of a model that reads the last token of each row again.
+    holds_last_tokens = False
 
     def __init__(
         self,
@@ -135,6 +140,7 @@ class KVCache:
         self.length = 0
         self._padded = False
         self._shared = 0
+        self._beams = 1
 
     @property
     def dtype(self) -> torch.dtype:
@@ -170,6 +176,7 @@ class KVCache:
         self.length = 0
         self._padded = False
         self._shared = 0
+        self._beams = 1
 
     def extend(self, given: int, width: int, mask: Tensor | None = None) -> Window:
         """Take the next `width` columns.
@@ -191,7 +198,8 @@ class KVCache:
         Raises
         ------
         ValueError
-            More columns than the cache has left, or rows that do not fit.
+            More columns than the cache has left, rows that do not fit, or no source where there should be one. The
+            cache is as it was then.
         """
         beams, rest = divmod(self.rows, given) if given else (0, 1)
         if rest or (beams > 1 and self.length):
@@ -202,6 +210,13 @@ class KVCache:
                 f"the cache holds {self.positions} positions and {self.length} are filled: {width} more do not fit; "
                 "make a cache with more positions, or clear() it"
             )
+        if self.sentences:
+            self._check_source()
+            if given % self.sentences:
+                raise ValueError(
+                    f"the cache holds {self.sentences} sentences: a call with {given} rows does not fit; pass as many "
+                    f"for each sentence, {self.sentences} to {self.rows} rows"
+                )
         begin, fresh = self.length, self.length == 0
         slots = self.position + self._columns[:width]
         seen = self.next_position[::beams, None]
@@ -215,7 +230,7 @@ class KVCache:
         self._mark(mask, slots, beams, width)
         window = self._window(mask, slots, positions, width, begin, fresh)
         if beams > 1:
-            self._shared = width - self._rewritten
+            self._shared, self._beams = width - self._rewritten, beams
         self.next_position += width if mask is None else _repeated(counted[:, -1], beams)
         self.position += width
         self.length += width
@@ -292,20 +307,34 @@ class KVCache:
         # Broadcast over the beams of a sentence: no copy of the prompt per beam beside the one in the cache.
         columns.view(given, beams, heads, width, head_width).copy_(new[:, None])
 
-    def reorder(self, parents: Tensor) -> None:
+    def reorder(self, parents: Any) -> None:
         """Continue row ``parents[r]`` in row r.
 
         Parameters
         ----------
-        parents : Tensor
-            int64 [rows]. When the first call gave each sentence once for its beams, a parent must be a row of the
-            same sentence; sources are never moved, so the same holds for encoder-decoders.
+        parents : array-like or Tensor
+            Whole numbers [rows]. When the first call gave each sentence once for its beams, a parent must be a row of
+            the same sentence; sources are never moved, so the same holds for encoder-decoders. A tensor is not looked
+            at where it is on a CUDA device, or the cache is static.
+
+        Raises
+        ------
+        ValueError
+            The shape is another, a parent is no row, or one of another sentence. The cache is as it was then.
+        TypeError
+            They are no whole numbers.
 
         Notes
         -----
         Each layer is gathered into one spare layer and copied back: nothing is allocated, and addresses stay, as a
         CUDA graph needs. Columns that a sentence's beams share, and columns not yet filled, are left out on the CPU.
         """
+        group = self.rows if not self.sentences else self.rows // self.sentences
+        if self._shared:
+            group = self._beams
+        self._reorder(take_parents(parents, self.rows, group, self.device, static=self.static))
+
+    def _reorder(self, parents: Tensor) -> None:
         begin, end = (0, self.positions) if self.static else (self._shared, self.length)
         spare = self._spare[:, :, begin:end]
         for layer in range(self.keys.shape[0]):
@@ -355,6 +384,10 @@ class KVCache:
         self.source_keys[layer][:, :, : self.source_length] = keys
         self.source_values[layer][:, :, : self.source_length] = values
 
+    def _check_source(self) -> None:
+        if self.source_length == 0:
+            raise ValueError("the cache holds no source yet: call encode_source before the first step")
+
     def source(self, layer: int) -> tuple[Tensor, Tensor, Tensor | None]:
         """Keys, values and mask of the source in one layer.
 
@@ -365,8 +398,7 @@ class KVCache:
         visible : Tensor or None
             bool [sentences, 1, 1, columns]; None when all columns hold real tokens.
         """
-        if self.source_length == 0:
-            raise ValueError("the cache holds no source yet: call encode_source before the first step")
+        self._check_source()
         columns = self.source_positions if self.static else self.source_length
         masked = self._source_padded or self.static
         visible = self._source_visible[..., :columns] if masked else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from numba_nlp._extras import extra
@@ -23,6 +24,7 @@ def load_model(
     device: str | torch.device | None = None,
     dtype: str | torch.dtype | None = None,
     trainable: bool = False,
+    ignore: Sequence[str] = (),
     **options: Any,
 ) -> Model:
     """Load a model from a checkpoint as transformers writes it.
@@ -40,10 +42,13 @@ def load_model(
     device : str or torch.device, optional
         Where the model goes; by default the CPU.
     dtype : str or torch.dtype, optional
-        Kind of numbers, such as "float32" or "bfloat16"; by default that of the checkpoint. Weights are converted one
-        at a time.
+        Kind of numbers, such as "float32" or "bfloat16"; by default, and with "auto", that of the checkpoint. Weights
+        are converted one at a time.
     trainable : bool, default False
         Whether the parameters collect gradients.
+    ignore : sequence of str, optional
+        Patterns of names, such as ``"crf.*"``, of tensors that have no place in the model and may be left out; ``*``
+        stands for anything. Others like these are an error.
     **options
         Of the hub: ``cache_dir``, ``local_files_only``, ``revision``, ``subfolder``, ``token``.
 
@@ -73,6 +78,10 @@ def load_model(
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"`source` must be a path (str or os.PathLike) or a name, got {type(source).__name__}")
     unknown = [name for name in options if name not in HUB_OPTIONS]
+    if "torch_dtype" in unknown:
+        raise TypeError("load_model has no option 'torch_dtype'; use dtype=")
+    if isinstance(ignore, str) or not all(isinstance(pattern, str) for pattern in ignore):
+        raise TypeError(f"`ignore` must be a list of patterns, got {ignore!r}")
     if unknown:
         raise TypeError(f"load_model has no option {unknown[0]!r}; those of the hub are {', '.join(HUB_OPTIONS)}")
     for name in ("torch", "safetensors"):
@@ -80,4 +89,5 @@ def load_model(
     from numba_nlp.models.building import build_model
     from numba_nlp.models.folder import find_model_folder
 
-    return build_model(find_model_folder(source, options), head=head, device=device, dtype=dtype, trainable=trainable)
+    folder = find_model_folder(source, options)
+    return build_model(folder, head=head, device=device, dtype=dtype, trainable=trainable, ignore=tuple(ignore))

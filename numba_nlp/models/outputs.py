@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ __all__ = ["ModelOutput"]
 @dataclass(frozen=True)
 class ModelOutput:
     """Tensors under the names that transformers uses; what the head does not make, or was not asked for, is None.
+
+    ``out["logits"]``, ``"logits" in out``, ``out[0]`` and ``out[:2]`` see only what is there, in the order below.
 
     Attributes
     ----------
@@ -60,6 +63,31 @@ cross_attentions : Tensor, tuple of Tensor or None
     decoder_attentions: tuple[torch.Tensor, ...] | None = None
     cross_attentions: tuple[torch.Tensor, ...] | None = None
     mems: tuple[torch.Tensor, ...] | None = None
+
+    def __getitem__(self, name: str | int | slice) -> Any:
+        """A field by its name, or those that are there by their places.
+
+        Raises
+        ------
+        KeyError, IndexError
+            It is not there.
+        """
+        held = self.to_dict()
+        if not isinstance(name, str):
+            return tuple(held.values())[name]
+        if name not in held:
+            raise KeyError(f"{name!r} is not there; {', '.join(held)} are")
+        return held[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.to_dict()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_dict())
+
+    def keys(self) -> tuple[str, ...]:
+        """Names of the fields that are there."""
+        return tuple(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that are there, by name; the tensors are not copied."""

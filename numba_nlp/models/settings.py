@@ -112,7 +112,7 @@ class ConfigReader:
             self.malformed.append(f"`{name}` must be a string, got {value!r}")
             return default
         if value not in supported:
-            self.unsupported.append(f"`{name}` {value!r} is not supported ({', '.join(map(repr, supported))})")
+            self._unsupported(name, value, supported)
             return default
         return value
 
@@ -122,9 +122,10 @@ class ConfigReader:
             self.config[name] == value and isinstance(self.config[name], bool) == isinstance(value, bool)
             for value in supported
         ):
-            self.unsupported.append(
-                f"`{name}` {self.config[name]!r} is not supported ({' or '.join(map(repr, supported))})"
-            )
+            self._unsupported(name, self.config[name], supported)
+
+    def _unsupported(self, name: str, value: Any, supported: Sequence[Any]) -> None:
+        self.unsupported.append(f"`{name}` {value!r} is not supported; supported: {', '.join(map(repr, supported))}")
 
     def divides(self, divisor: str, name: str) -> None:
         """Note that the value ``name`` is no multiple of the value ``divisor``; both were read before."""

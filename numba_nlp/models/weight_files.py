@@ -27,6 +27,8 @@ _SAFETENSORS_DTYPES = {
     "BOOL": torch.bool,
 }
 
+#: How files begin that Git LFS (specification, version 1) puts in place of large ones.
+_POINTER = b"version https://git-lfs.github.com/spec/"
 #: Pages of a file that are read count as memory of the process while they are mapped.
 _MAPPED_BYTES = 64 << 20
 
@@ -66,6 +68,7 @@ class WeightFiles:
         self.problems: list[str] = []
         self._sources: dict[str, Any] = {}
         for path in paths:
+            _refuse_pointer(path)
             entries = _safetensors(path) if path.suffix == ".safetensors" else _pickled(path, self.problems)
             for name, info, source in entries:
                 if name in self.tensors:
@@ -87,6 +90,22 @@ class WeightFiles:
             if isinstance(info.dtype, torch.dtype) and info.dtype.is_floating_point:
                 return info.dtype
         return None
+
+
+def _refuse_pointer(path: Path) -> None:
+    """Refuse what Git leaves in place of a large file that was not fetched.
+
+    Raises
+    ------
+    SourceFormatError
+        It is such a file.
+    """
+    with path.open("rb") as file:
+        begin = file.read(len(_POINTER))
+    if begin == _POINTER:
+        raise SourceFormatError(
+            f"{path}: this is a pointer of Git LFS, not the file itself; get it with `git lfs pull` in its folder"
+        )
 
 
 class _SafetensorsFile:
@@ -124,8 +143,6 @@ def _safetensors(path: Path) -> Iterator[tuple[str, TensorInfo, Any]]:
 
 
 def _pickled(path: Path, problems: list[str]) -> Iterator[tuple[str, TensorInfo, Any]]:
-    with path.open("rb") as file:  # a file that cannot be read is an OSError
-        file.read(1)
     try:
         # the format before PyTorch 1.6 is no archive and cannot be mapped
         values = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
@@ -135,6 +152,8 @@ def _pickled(path: Path, problems: list[str]) -> Iterator[tuple[str, TensorInfo,
         raise SourceFormatError(
             f"{path}: this is no sound file of weights, or it holds more than tensors, which is not read: {error}"
         ) from error
+    if isinstance(values, dict) and isinstance(values.get("state_dict"), dict):
+        values = values["state_dict"]  # of a program that kept more beside it
     if not isinstance(values, dict):
         raise SourceFormatError(f"{path}: expected tensors by name, got {type(values).__name__}")
     for name, value in values.items():

@@ -142,16 +142,21 @@ class Loader:
         ``name_tensors``. On the device "meta".
     files : WeightFiles
         The checkpoint.
+    ignore : tuple of str
+        Patterns of surplus tensors that are no problem.
 
     Attributes
     ----------
     problems : list of str
         All that speaks against loading.
+    missing : list of str
+        Names of the tensors that are not in the checkpoint; one of the problems.
     """
 
-    def __init__(self, model: Any, files: WeightFiles) -> None:
+    def __init__(self, model: Any, files: WeightFiles, ignore: tuple[str, ...] = ()) -> None:
         self._model = model
         self._files = files
+        self._ignore = ignore
         self.problems = list(files.problems)
         to = TensorMap()
         model.name_tensors(to)
@@ -188,7 +193,7 @@ class Loader:
             forms = (plain, prefix + plain, plain.removeprefix(prefix))
             ours = next((form for form in forms if form in known), None)
             if ours is None:
-                if not any(
+                if not any(fnmatchcase(name, pattern) for pattern in self._ignore) and not any(
                     fnmatchcase(form, pattern) and _part(form) not in parts for form in forms for pattern in to._ignored
                 ):
                     surplus.append(name)
@@ -197,7 +202,10 @@ class Loader:
             else:
                 names[ours] = name
         if surplus:
-            self.problems.append(f"tensors without a place in the model: {_listed(surplus)}")
+            self.problems.append(
+                f"tensors without a place in the model: {_listed(surplus)} "
+                "(ignore= takes patterns of what may be left out)"
+            )
         return names
 
     def _drop_optional(self, to: TensorMap) -> None:
@@ -246,6 +254,7 @@ class Loader:
                 for name in place.same
                 if name != found and name in self._names and not self._equal(name, found)
             )
+        self.missing = missing
         if missing:
             self.problems.append(f"tensors that are missing: {_listed(missing)}")
 

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from numba_nlp.models.families import Family
-from numba_nlp.models.inputs import take_ids, take_like, take_mask
+from numba_nlp.models.inputs import as_tensor, refuse_unknown, take_ids, take_like, take_mask
 from numba_nlp.models.layers.activations import ACTIVATIONS
 from numba_nlp.models.layers.heads import OutputLayer
 from numba_nlp.models.layers.permutation_masks import causal_order, stream_masks
 from numba_nlp.models.layers.pooled import first_position, last_position, pick_position
-from numba_nlp.models.layers.pooling import pool
+from numba_nlp.models.layers.pooling import check_pooling, pool
 from numba_nlp.models.layers.relative_attention import relative_sinusoids
 from numba_nlp.models.layers.span_beam import SpanBeam
 from numba_nlp.models.layers.two_streams import Streams, XlnetBlock, other_segment
@@ -111,6 +111,7 @@ class Xlnet(Model):
         use_mems: bool = False,
         output_hidden_states: bool = False,
         output_attentions: bool = False,
+        **others: Any,
     ) -> ModelOutput:
         """Run the model.
 
@@ -137,6 +138,8 @@ class Xlnet(Model):
         output_hidden_states, output_attentions : bool, default False
             Also give the hidden states and the attention of each layer; with `target_mapping` of both streams,
             content before query.
+        **others
+            What tokenizers give and models do not read, such as ``special_tokens_mask``.
 
         Returns
         -------
@@ -147,8 +150,68 @@ class Xlnet(Model):
         ValueError
             An id is not in the vocabulary, or a shape is another.
         """
-        s = self.settings
-        ids = take_ids(input_ids, s.vocabulary, self.device)
+        refuse_unknown(others, self.forward)
+        hidden, counts, more = self._run(
+            input_ids,
+            attention_mask,
+            token_type_ids,
+            mems,
+            perm_mask,
+            target_mapping,
+            use_mems=use_mems,
+            want_hidden=output_hidden_states,
+            want_weights=output_attentions,
+        )
+        return ModelOutput(**more, **self._results(hidden, counts))
+
+    def embed(
+        self,
+        input_ids: Any,
+        attention_mask: Any = None,
+        token_type_ids: Any = None,
+        *,
+        pooling: str = "mean",
+        **others: Any,
+    ) -> Tensor:
+        """One vector for each row, from the last hidden states; the head does not matter.
+
+        Parameters
+        ----------
+        input_ids, attention_mask, token_type_ids, **others
+            As for calling the model.
+        pooling : {"mean", "first", "last", "max", "mean_sqrt"}
+            Of the tokens that count; "mean_sqrt": their sum divided by the square root of their number.
+
+        Returns
+        -------
+        Tensor
+            ``[rows, model width]``; zeros for a row without any token, "first" and "last" excepted.
+
+        Raises
+        ------
+        ValueError
+            As for calling the model, or there is no such way to pool.
+        """
+        refuse_unknown(others, self.embed)
+        check_pooling(pooling)
+        hidden, counts, _ = self._run(input_ids, attention_mask, token_type_ids)
+        return pool(hidden, counts, pooling)
+
+    def _run(
+        self,
+        input_ids: Any,
+        attention_mask: Any,
+        token_type_ids: Any,
+        mems: Sequence[Tensor] | None = None,
+        perm_mask: Any = None,
+        target_mapping: Any = None,
+        *,
+        use_mems: bool = False,
+        want_hidden: bool = False,
+        want_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None, dict[str, Any]]:
+        """Hidden states, which of them count (None: all), and what else was wanted, by the names of `ModelOutput`."""
+        ids = take_ids(input_ids, self.settings.vocabulary, self.device)
         types = take_like(token_type_ids, ids, _ANY_TYPE, "token_type_ids")
         memory = self._take_memory(mems, ids)
         past = 0 if memory is None else memory[0].shape[1]
@@ -162,7 +225,7 @@ class Xlnet(Model):
             query_mask=query_mask,
             other_segment=None if types is None else other_segment(types, past),
             targets=targets,
-            want_weights=output_attentions,
+            want_weights=want_weights,
         )
         content = self.tokens(ids)
         query = None if targets is None else self.query_start.expand(targets.shape[0], targets.shape[1], -1)
@@ -175,13 +238,12 @@ class Xlnet(Model):
             content, query, weights = block(content, query, before, streams)
             attentions.append(weights)
         states.append((content, query))
-        hidden = content if query is None else query
-        return ModelOutput(
-            mems=tuple(kept) if use_mems else None,
-            hidden_states=tuple(x for both in states for x in both if x is not None) if output_hidden_states else None,
-            attentions=tuple(attentions) if output_attentions else None,
-            **self._results(hidden, counts if query is None else None),
-        )
+        more = {
+            "mems": tuple(kept) if use_mems else None,
+            "hidden_states": tuple(x for both in states for x in both if x is not None) if want_hidden else None,
+            "attentions": tuple(attentions) if want_weights else None,
+        }
+        return (content, counts, more) if query is None else (query, None, more)
 
     def new_cache(self, rows: int, positions: int, *, static: bool = False) -> XlnetCache:
         """A cache for `prompt` and `step`, for the weights as they are now.
@@ -225,18 +287,20 @@ class Xlnet(Model):
         ------
         ValueError
             The model has no output layer; an id is not in the vocabulary; padding is on the right; the cache is not
-            empty; or the tokens do not fit. Ids and masks on a CUDA device are not looked at.
+            empty or of another model; or the tokens do not fit. It is as it was then. Ids and masks on a CUDA device
+            are not looked at.
         """
         with torch.no_grad():  # the cache is written in place
             return read_prompt(self, input_ids, attention_mask, cache)
 
-    def step(self, tokens: Tensor, cache: XlnetCache) -> Tensor:
+    def step(self, tokens: Any, cache: XlnetCache) -> Tensor:
         """Read one token more in each row, and the one before it again, now that they see each other.
 
         Parameters
         ----------
-        tokens : Tensor
-            int64 ``[rows]``, on the device of the model. They are not looked at: nothing here waits for the device.
+        tokens : array-like or Tensor
+            Whole numbers ``[rows]``. A tensor is not looked at where it is on a CUDA device, or the cache is static:
+            nothing here waits for the device.
         cache : XlnetCache
             What was read before; it keeps the token too.
 
@@ -244,6 +308,12 @@ class Xlnet(Model):
         -------
         Tensor
             Logits of the next token, ``[rows, vocabulary]``.
+
+        Raises
+        ------
+        ValueError
+            The cache has another number of rows, is empty, is full, or is of another model; a token is not in the
+            vocabulary. The cache is as it was then.
         """
         with torch.no_grad():
             return read_step(self, tokens, cache)
@@ -266,7 +336,7 @@ class Xlnet(Model):
     def _take_mask(self, values: Any, ids: Tensor, past: int) -> tuple[Tensor | None, Tensor | None]:
         """Which columns, and which tokens of this call, are real; None for all."""
         rows, width = ids.shape
-        values = values if values is None or isinstance(values, Tensor) else torch.as_tensor(values)
+        values = None if values is None else as_tensor(values, "attention_mask")
         if past and values is not None and values.shape == (rows, past + width):
             columns = take_mask(values, ids.new_zeros(rows, past + width))
             return columns, None if columns is None else columns[:, past:]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from numba_nlp.models.decoder import take_prompt, take_step
 from numba_nlp.models.kv_cache import KVCache, Window
 from numba_nlp.models.layers.permutation_masks import causal_order, stream_masks
 from numba_nlp.models.layers.two_streams import CachedStreams
+from numba_nlp.models.steps import check_cache, take_prompt, take_step
 
 if TYPE_CHECKING:
     from numba_nlp.models.xlnet import Xlnet
@@ -36,15 +36,15 @@ class XlnetCache(KVCache):
     """
 
     _rewritten = 1
+    holds_last_tokens = True
 
     def __init__(self, *, position_keys: Tensor, **shape: Any) -> None:
         super().__init__(**shape)
         self.position_keys = position_keys
         self.last_tokens = torch.zeros(self.rows, dtype=torch.int64, device=self.device)
 
-    def reorder(self, parents: Tensor) -> None:
-        """Continue row ``parents[r]`` in row r; see `KVCache.reorder`."""
-        super().reorder(parents)
+    def _reorder(self, parents: Tensor) -> None:
+        super()._reorder(parents)
         self.last_tokens.copy_(self.last_tokens.index_select(0, parents))
 
     def positions_before(self, slot: Tensor, begin: int | None, width: int, columns: int) -> Tensor:
@@ -86,19 +86,37 @@ def make_cache(model: Xlnet, rows: int, positions: int, *, static: bool) -> Xlne
     sinusoids = model.sinusoids(positions + 1, -2)
     return XlnetCache(
         position_keys=torch.stack([block.attention.position_keys(sinusoids) for block in model.blocks]),
-        layers=s.layers,
+        **_shape(model),
         rows=rows,
-        heads=s.heads,
         positions=positions,
-        head_width=s.head_width,
-        dtype=model.dtype,
-        device=model.device,
         static=static,
     )
 
 
+def _shape(model: Xlnet) -> dict[str, Any]:
+    """What a cache must be like to fit."""
+    s, weight = model.settings, model.tokens.weight
+    return {
+        "layers": s.layers,
+        "heads": s.heads,
+        "head_width": s.head_width,
+        "dtype": weight.dtype,
+        "device": weight.device,
+    }
+
+
+def _check(model: Xlnet, cache: XlnetCache) -> None:
+    """Refuse, before anything is written, what cannot give a next token."""
+    if model.output is None:
+        raise ValueError(
+            f"a model with the head {model.head!r} gives no next token; load it with head='language_model'"
+        )
+    check_cache(cache, _shape(model), source=False, longest=model.settings.memory, kind=XlnetCache)
+
+
 def read_prompt(model: Xlnet, input_ids: Any, attention_mask: Any, cache: XlnetCache) -> Tensor:
     """See `Xlnet.prompt`."""
+    _check(model, cache)
     ids, mask = take_prompt(model, input_ids, attention_mask)
     if cache.length:
         raise ValueError(
@@ -125,12 +143,13 @@ def read_prompt(model: Xlnet, input_ids: Any, attention_mask: Any, cache: XlnetC
 
 def read_step(model: Xlnet, tokens: Tensor, cache: XlnetCache) -> Tensor:
     """See `Xlnet.step`."""
-    take_step(tokens, cache)
+    _check(model, cache)
+    taken = take_step(tokens, cache, model.settings.vocabulary)
     if cache.length == 0:
         raise ValueError("the cache is empty: XLNet reads a prompt before the first step")
-    ids = torch.stack([cache.last_tokens, tokens], dim=1)
-    cache.last_tokens.copy_(tokens)
     window = cache.extend(cache.rows, 1)
+    ids = torch.cat([cache.last_tokens[:, None], taken], dim=1)
+    cache.last_tokens.copy_(taken[:, 0])
     begin, columns, slot = window.begin, window.keys, window.slots
     query_mask = _added(window.visible, model.dtype)
     content_mask = query_mask
@@ -150,10 +169,7 @@ def read_step(model: Xlnet, tokens: Tensor, cache: XlnetCache) -> Tensor:
 
 def _next_token(model: Xlnet, ids: Tensor, cache: KVCache, window: Window, streams: CachedStreams) -> Tensor:
     """Both streams through all layers: logits [given, vocabulary] of the token behind."""
-    if model.output is None:
-        raise ValueError(
-            f"a model with the head {model.head!r} gives no next token; load it with head='language_model'"
-        )
+    assert model.output is not None
     content, query = model.tokens(ids), model.query_start.expand(ids.shape[0], 1, -1)
     for layer, block in enumerate(model.blocks):
         content, query = block.extend(content, query, cache, layer, window, streams)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,6 +41,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
         "every other",
         "int32 tensor",
         "uint8 tensor",
+        "uint16 tensor",
+        "uint32 tensor",
+        "uint64 tensor",
     ],
 )
 def test_kinds_of_ids_and_masks(model: Any, kind: str) -> None:
@@ -84,8 +86,9 @@ def test_no_rows(model: Any) -> None:
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        ([1, 2, 3], r"`input_ids` must be of the shape \[rows, width\] .* got \[3\]; one row alone goes into a list"),
-        ([[]], "at least one token in a row"),
+        ([1, 2, 3], r"`input_ids` must be of the shape \[rows, width\], got \[3\]; one row alone goes into a list"),
+        ([[]], "must have at least one token in a row, got 1 rows without any; leave empty texts out"),
+        ([[1], []], "`input_ids` must be rows of one length; pad them"),
         ([[[1]]], r"got \[1, 1, 1\]"),
         ([[1, 2], [3]], "`input_ids` must be rows of one length; pad them"),
         ([[1, 2], [3, 60]], r"must be from 0 to 59, the model has no 60 \(row 1, position 1\)"),
@@ -116,14 +119,28 @@ def test_masks_that_are_none(model: Any, mask: Any) -> None:
         model([[1, 2, 3]], mask)
 
 
-def test_types_that_are_refused(model: Any, tmp_path: Path) -> None:
+def test_types_that_are_refused(model: Any) -> None:
     with pytest.raises(ValueError, match=r"`token_type_ids` must be from 0 to 1, the model has no 2 \(row 0"):
         model([[1, 2, 3]], None, [[0, 1, 2]])
     with pytest.raises(
         ValueError, match=r"`token_type_ids` must have the shape of `input_ids`, \[1, 3\], got \[1, 2\]"
     ):
         model([[1, 2, 3]], None, [[0, 1]])
-    settings = {"vocab_size": 60, "dim": 24, "n_layers": 1, "n_heads": 3, "hidden_dim": 40}
-    without = nlp.load_model(save(make_reference("DistilBertModel", **settings), tmp_path))
-    with pytest.raises(ValueError, match="this model has no types of tokens; leave out `token_type_ids`"):
-        without([[1, 2, 3]], None, [[0, 1, 1]])
+
+
+def test_what_is_no_array_is_named(model: Any) -> None:
+    with pytest.raises(TypeError, match=r"got dict, a mapping; unpack it with \*\*: model\(\*\*tok\("):
+        model({"input_ids": [[1, 2]]})
+    for text in ("To be", ["To be", "or not"], [b"To be"], [["To", "be"]]):
+        with pytest.raises(TypeError, match=r"must be whole numbers, got text; tokenize first: model\(\*\*tok\("):
+            model(text)
+    with pytest.raises(TypeError, match="must be rows of whole numbers or bool, of one length, got NoneType"):
+        model(None)
+
+
+@pytest.mark.parametrize("name", ["labels", "inputs_embeds", "position_ids", "past_key_values", "return_dict"])
+def test_arguments_that_only_transformers_has(model: Any, name: str) -> None:
+    message = f"unexpected keyword argument '{name}'; this call takes input_ids, attention_mask, token_type_ids"
+    for call in (model, model.embed):
+        with pytest.raises(TypeError, match=message):
+            call([[1, 2]], **{name: None})

@@ -326,7 +326,7 @@ def test_all_that_is_wrong_with_tensors_is_listed(write: Write) -> None:
         "'bert.encoder.layer.0.output.dense.weight' has the shape [24, 41], config.json makes it [24, 40]",
         "'bert.encoder.layer.0.output.dense.bias' holds torch.int64, not floating-point numbers",
         "missing: 'bert.encoder.layer.1.attention.self.key.weight', 'cls.predictions.decoder.bias'",
-        "`position_embedding_type` 'relative_key' is not supported ('absolute')",
+        "`position_embedding_type` 'relative_key' is not supported; supported: 'absolute'",
     ):
         assert part in str(caught.value)
 

@@ -7,6 +7,7 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import torch
@@ -69,14 +70,17 @@ def differences(before: Mapping[str, float], now: Mapping[str, float], *, same: 
     return found + [f"{name}: {before[name]:.4g} before, {now[name]:.4g} now" for name in other]
 
 
-def recipe_lines(recipe: Recipe) -> str:
+def recipe_lines(recipe: Recipe, minutes: float) -> str:
     """The recipe in words, for a card."""
-    return (
+    threads = "one thread" if recipe.threads == 1 else f"{recipe.threads} threads"
+    return fill(
         f"{recipe.steps} steps of {recipe.rows} rows with AdamW (rate {recipe.rate:g} after {recipe.warm_up} steps of "
         f"warm-up, then a cosine down to {recipe.last_rate:g} of it; decay {recipe.decay:g}, betas {recipe.betas[0]:g} "
         f"and {recipe.betas[1]:g}, gradients cut to a norm of {recipe.largest_gradient:g}), seed {recipe.seed}, "
-        f"{recipe.threads} threads, in float32; the weights are rounded to bfloat16 at the end, and all figures are "
-        "those of the rounded weights, computed in float32."
+        f"{threads}, in float32; the weights are rounded to bfloat16 at the end, and all figures are those of the "
+        f"rounded weights, computed in float32. It took {minutes:.0f} minutes. With "
+        "`--compare` the command trains anew and tells whether the figures below are the same within 2 %.",
+        width=120,
     )
 
 

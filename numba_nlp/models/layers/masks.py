@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["causal_mask", "drop_full_mask", "mask_positions", "padding_mask"]
+__all__ = ["causal_mask", "drop_full_mask", "mask_positions", "may_look", "padding_mask"]
+
+
+def may_look(tensor: torch.Tensor) -> bool:
+    """Whether its values may be looked at.
+
+    On the CPU only, for a look at another device waits for it; and not while torch.compile traces, whose graph would
+    end there.
+    """
+    return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def drop_full_mask(mask: torch.Tensor | None) -> torch.Tensor | None:
@@ -17,7 +26,7 @@ def drop_full_mask(mask: torch.Tensor | None) -> torch.Tensor | None:
     mask : Tensor or None
         ``bool[rows, width]``, True for tokens that count.
     """
-    if mask is not None and mask.device.type == "cpu" and bool(mask.all()):
+    if mask is not None and may_look(mask) and bool(mask.all()):
         return None
     return mask
 

@@ -4,10 +4,35 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["POOLINGS", "pool"]
+from numba_nlp.models.layers.pooled import first_position, last_position, pick_position
 
-#: "first": the first token that counts; "mean_sqrt": the sum divided by the square root of the number of tokens.
-POOLINGS = ("mean", "first", "max", "mean_sqrt")
+__all__ = ["POOLINGS", "check_pooling", "pool"]
+
+#: "first", "last": that token of those that count; "mean_sqrt": the sum divided by the square root of their number.
+POOLINGS = ("mean", "first", "last", "max", "mean_sqrt")
+
+
+def check_pooling(how: str, *, pooler: bool = False) -> None:
+    """Refuse what is no way to pool.
+
+    Parameters
+    ----------
+    how : str
+    pooler : bool, default False
+        Whether the model has a pooler of its own, which is one more way.
+
+    Raises
+    ------
+    ValueError
+        It is not.
+    """
+    ways = (*POOLINGS, "pooler") if pooler else POOLINGS
+    if how not in ways:
+        hint = {
+            "cls": '; [CLS] is the "first" token',
+            "pooler": '; "pooler" takes a model with head="none" whose checkpoint has a pooler',
+        }.get(how, "")
+        raise ValueError(f"pooling= must be one of {', '.join(map(repr, ways))}, got {how!r}{hint}")
 
 
 def pool(hidden: torch.Tensor, mask: torch.Tensor | None, how: str) -> torch.Tensor:
@@ -26,7 +51,7 @@ def pool(hidden: torch.Tensor, mask: torch.Tensor | None, how: str) -> torch.Ten
     -------
     Tensor
         ``[rows, model width]``, of the same dtype, summed in float32 at least; zeros for a row without any token
-        (but for "first", which gives its first).
+        (but for "first" and "last", which give its first).
 
     Raises
     ------
@@ -37,13 +62,11 @@ def pool(hidden: torch.Tensor, mask: torch.Tensor | None, how: str) -> torch.Ten
     ----------
     Reimers and Gurevych 2019, arXiv:1908.10084; its library sentence-transformers has the same ways.
     """
-    if how not in POOLINGS:
-        raise ValueError(f"pooling= must be one of {', '.join(map(repr, POOLINGS))}, got {how!r}")
+    check_pooling(how)
+    if how in ("first", "last"):
+        return pick_position(hidden, (first_position if how == "first" else last_position)(mask, hidden))
     if mask is None:
         mask = torch.ones(hidden.shape[:2], dtype=torch.bool, device=hidden.device)
-    if how == "first":
-        at = mask.int().argmax(-1)
-        return hidden[torch.arange(hidden.shape[0], device=hidden.device), at]
     counts = mask.sum(-1, keepdim=True)
     if how == "max":
         highest = hidden.masked_fill(~mask[..., None], float("-inf")).amax(1)
