@@ -19,6 +19,8 @@ __all__ = ["BUCKETS", "find_mass_cut", "nth_best"]
 #: below the best logit is a probability of 1e-14.
 BUCKETS = 1024
 _RANGE = 32.0
+#: Values that differ by less share one bucket, since their scale might be no float32.
+_SMALLEST_WIDTH = 1e-30
 
 
 @kernel
@@ -94,11 +96,13 @@ def find_mass_cut(order, weights, n, share, places, masses):
     """
     best, worst = _extremes(order, n)
     width = min(np.float64(best) - np.float64(worst), _RANGE)
-    scale = np.float32((BUCKETS - 1) / width) if width > 0 else np.float32(0)
+    scale = np.float32((BUCKETS - 1) / width) if width > _SMALLEST_WIDTH else np.float32(0)
     last = np.float32(BUCKETS - 1)
     # never a lower bucket for a smaller value: each of these operations keeps the order
     for place in range(n):
-        places[place] = np.int32(min((best - order[place]) * scale, last))
+        number = (best - order[place]) * scale
+        # what is no number, after an infinite logit, is in the last bucket too
+        places[place] = np.int32(number if number < last else last)
     for bucket in range(BUCKETS):
         masses[bucket] = 0.0
     for place in range(n):
@@ -121,6 +125,9 @@ def find_mass_cut(order, weights, n, share, places, masses):
         is_there = places[place] == chosen
         places[found] = place if is_there else places[found]
         found += is_there
+    if found == 0:
+        # a bucket with weight has places, unless weights are no numbers
+        return np.int64(0)
     _sort_places(order, places, found)
     cut = np.int64(places[0])
     for at in range(1, found):

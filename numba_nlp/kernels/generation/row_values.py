@@ -297,7 +297,7 @@ def _offer_part(source, first, stop, floor, k, values, indices, n):
 
 @kernel
 def gather_best(row, k, maxima, values, indices):
-    """Arguments as for :func:`select_blocks`; but without order, the worst of them at place 0."""
+    """The same without order, the worst of them at place 0; arguments as for :func:`select_blocks`."""
     k = min(k, row.size)
     if k <= 0:
         return 0
@@ -316,7 +316,7 @@ def gather_best(row, k, maxima, values, indices):
 
 @kernel
 def select_blocks(row, k, maxima, values, indices):
-    """As :func:`select_top`, given the block maxima of the row.
+    """What :func:`select_top` selects, given the block maxima of the row.
 
     Parameters
     ----------

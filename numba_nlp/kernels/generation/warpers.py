@@ -182,7 +182,10 @@ def keep_min_p(row, ids, n, ratio, least, order):
     row, ids, n : as for :func:`keep_top_p`
     ratio : float64
         ``min_p``, from 0 to 1.
-    least, order : as for :func:`keep_top_p`
+    least : int64
+        So many are kept at least.
+    order : float32[n]
+        Scratch.
 
     Returns
     -------
