@@ -17,10 +17,10 @@ def draw_candidates(logits, shifts, running, first_row, seed, key, step, draws, 
     found = []
     for beam, score in enumerate(running):
         for token, logit in enumerate(logits[first_row + beam]):
-            if logit > -np.inf:
-                lane = beam * logits.shape[1] + token
-                value = np.float32(np.float64(logit) - shifts[first_row + beam])
-                total = np.float32(score + value)
+            lane = beam * logits.shape[1] + token
+            value = np.float32(np.float64(logit) - shifts[first_row + beam])
+            total = np.float32(score + value)
+            if total > -np.inf:  # neither the token nor its beam is ruled out
                 noise = -math.log(-math.log(uniform(seed, key, step, lane)))
                 found.append((float(total) + noise, total, value, beam, token))
     found.sort(key=lambda candidate: -candidate[0])
