@@ -30,6 +30,9 @@ SMALLEST = {
     "model": "ElectraForPreTraining",
     "batch": "1x16",
     "case": "beams, rules",
+    "library": "float32",
+    "size": "768x3072",
+    "rows": 1,
 }
 
 

@@ -195,7 +195,11 @@ def main(arguments: list[str] | None = None) -> int:
     model, minutes = train_model(works, options.recipe, options.work)
     tokenizer = nlp.load_tokenizer(options.work / "model" / "tokenizer.safetensors")
     figures = measure(model, tokenizer, works)
-    return finish(options, figures, minutes, card(model, tokenizer, figures, options.recipe, minutes))
+    status = finish(options, figures, minutes, card(model, tokenizer, figures, options.recipe, minutes))
+    if not options.compare:
+        # anew, since a compiled vocabulary keeps the name of its folder and the files that it came from
+        nlp.load_tokenizer(options.out).vocabulary.save(options.out / "tokenizer.safetensors")
+    return status
 
 
 if __name__ == "__main__":

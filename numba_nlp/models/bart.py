@@ -8,7 +8,7 @@ from numba_nlp.models.encoder_decoder import EncoderDecoder
 from numba_nlp.models.encoder_decoder_settings import EncoderDecoderSettings
 from numba_nlp.models.families import Family
 from numba_nlp.models.layers.source_block import BlockShape
-from numba_nlp.models.settings import DEFAULT_LABELS, ConfigReader
+from numba_nlp.models.settings import DEFAULT_LABELS, ConfigReader, shown
 from numba_nlp.models.weights import TensorMap
 
 __all__ = ["FAMILIES", "Bart", "Switches", "read_settings", "read_token", "read_tokens"]
@@ -60,7 +60,7 @@ def read_tokens(config: ConfigReader, name: str, default: int) -> tuple[int, ...
     value = config.config.get(name, default)
     values = value if isinstance(value, list) else [] if value is None else [value]
     if not all(isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in values):
-        config.malformed.append(f"`{name}` must be an id or a list of ids, got {value!r}")
+        config.malformed.append(f"`{name}` must be an id or a list of ids, got {shown(value)}")
         return (default,)
     return tuple(values)
 
@@ -71,6 +71,8 @@ def read_settings(config: ConfigReader, switches: Switches) -> EncoderDecoderSet
     config.also(
         hidden_size="d_model", num_hidden_layers="encoder_layers", num_attention_heads="encoder_attention_heads"
     )
+    # transformers makes the encoder causal by it, or the decoder not
+    config.only("is_causal")
     width = config.whole("d_model", 1024)
     vocabulary = config.whole("vocab_size", s.vocabulary)
     tied = config.flag("tie_word_embeddings", True)
@@ -80,27 +82,29 @@ def read_settings(config: ConfigReader, switches: Switches) -> EncoderDecoderSet
 
     def shape(side: str) -> BlockShape:
         heads = config.whole(f"{side}_attention_heads", 16)
-        if width % heads:
-            config.malformed.append(f"`d_model` {width} is no multiple of `{side}_attention_heads` {heads}")
+        head_width = config.share("d_model", width, f"{side}_attention_heads", heads)
         return BlockShape(
             width=width,
             heads=heads,
-            head_width=width // heads,
+            head_width=head_width,
             inner_width=config.whole(f"{side}_ffn_dim", 4096),
             activation=activation,
             gated=False,
             bias=True,
-            scale=(width // heads) ** -0.5 if heads <= width else 1.0,
+            scale=head_width**-0.5,
             norm_first=s.norm_first,
             rms_norm=False,
             norm_epsilon=1e-5,
         )
 
+    if s.position_kind != "learned":
+        config.limit_table("max_position_embeddings", positions, width)
     padding_id = read_token(config, "pad_token_id", s.padding_id, vocabulary)
     if s.position_kind == "counted_sines":
         if padding_id is None:
             config.malformed.append("`pad_token_id` must be an id: positions are counted from it")
             padding_id = 0
+        config.limit_table("pad_token_id", padding_id, width)
         if width < 4:
             config.malformed.append(f"`d_model` must be at least 4 for positions of sines, got {width}")
     decoder_vocabulary = (config.optional_whole("decoder_vocab_size", least=1) if split else None) or vocabulary

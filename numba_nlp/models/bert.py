@@ -32,10 +32,12 @@ def read_encoder_settings(
         Settings that the family adds, or reads in another way.
     """
     width = config.whole("hidden_size", width)
-    config.divides("num_attention_heads", "hidden_size")
+    heads = config.whole("num_attention_heads", heads)
+    config.share("hidden_size", width, "num_attention_heads", heads)
     # relative positions (Shaw et al. 2018), which transformers had before its version 5
     config.only("position_embedding_type", "absolute")
     config.only("is_decoder", False)
+    config.only("is_causal", False, None)
     read: dict[str, Any] = {
         "vocabulary": config.whole("vocab_size", vocabulary),
         "positions": config.whole("max_position_embeddings", 512),
@@ -44,7 +46,7 @@ def read_encoder_settings(
         "embedding_width": width,
         "inner_width": config.whole("intermediate_size", inner_width),
         "layers": config.layers("num_hidden_layers", 12),
-        "heads": config.whole("num_attention_heads", heads),
+        "heads": heads,
         "activation": config.activation("hidden_act", "gelu"),
         "norm_epsilon": config.number("layer_norm_eps", 1e-12),
         "tied": config.flag("tie_word_embeddings", True),

@@ -35,6 +35,7 @@ def build_model(
     ignore: tuple[str, ...] = (),
 ) -> Model:
     """Load a model; the arguments and errors are those of :func:`numba_nlp.load_model`."""
+    place = _device(device)
     given_dtype = None if dtype is None or (isinstance(dtype, str) and dtype == "auto") else _dtype(dtype)
     config = folder.config()
     reader = ConfigReader(config, str(folder.path / "config.json"))
@@ -58,7 +59,7 @@ def build_model(
     problems = [problem for problem in (other, absent) if problem is not None]
     raise_problems(str(folder), [*problems, *loader.problems], reader.unsupported)
 
-    give_memory(model, torch.device("cpu" if device is None else device))
+    give_memory(model, place)
     model.fill_tables()
     loader.load()
     model.family, model.config, model.generation_config = family.name, config, generation_config
@@ -78,7 +79,26 @@ def _dtype(given: Any) -> torch.dtype:
 def _stored_dtype(reader: ConfigReader) -> torch.dtype | None:
     """The kind of numbers that config.json names, which transformers takes before that of the weights."""
     for name in ("dtype", "torch_dtype"):
-        given = reader.config.get(name)
-        if isinstance(given, str) and given != "auto":
+        if reader.config.get(name) not in (None, "auto"):
             return _DTYPES[reader.choice(name, "float32", tuple(_DTYPES))]
     return None
+
+
+def _device(given: Any) -> torch.device:
+    """A device by its name, None: the CPU.
+
+    Raises
+    ------
+    ValueError
+        There is no such name.
+    TypeError
+        It is neither a name nor a device.
+    """
+    if given is None:
+        return torch.device("cpu")
+    if not isinstance(given, (str, int, torch.device)) or isinstance(given, bool):
+        raise TypeError(f"device= must be a name such as 'cpu' or 'cuda:0', or torch's, got {type(given).__name__}")
+    try:
+        return torch.device(given)
+    except RuntimeError as error:
+        raise ValueError(f"device= must be a name such as 'cpu' or 'cuda:0', got {given!r}: {error}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,9 @@ def create_model(config: Any, *, head: str | None = None, seed: int = 0) -> Mode
     SourceFormatError, UnsupportedFeatureError
         Values of the config are malformed or not supported; all of them are listed.
     TypeError
-        The config is no mapping.
+        The config is no mapping, or the seed no whole number.
+    ValueError
+        The seed has more than 64 bits.
 
     Examples
     --------
@@ -63,6 +66,12 @@ def create_model(config: Any, *, head: str | None = None, seed: int = 0) -> Mode
             f"`config` must be a mapping, as config.json holds it, or a configuration of transformers, got "
             f"{type(config).__name__}"
         )
+    try:
+        number = index(seed)
+    except TypeError:
+        raise TypeError(f"seed= must be a whole number, got {seed!r}") from None
+    if not 0 <= number < 2**64:
+        raise ValueError(f"seed= must be from 0 to 2**64 - 1, got {seed!r}")
     reader = ConfigReader(config, _PLACE)
     family = family_of(config, _PLACE)
     head = head_of(family, config, _PLACE, head)
@@ -74,7 +83,7 @@ def create_model(config: Any, *, head: str | None = None, seed: int = 0) -> Mode
     with without_memory():
         model = family.build(settings, head)
     give_memory(model, torch.device("cpu"))
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(number)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.dim() > 1:

@@ -54,7 +54,9 @@ class DistilBert(EncoderModel):
 def _read(config: ConfigReader) -> EncoderSettings:
     config.also(hidden_size="dim", num_attention_heads="n_heads", num_hidden_layers="n_layers")
     width = config.whole("dim", 768)
-    config.divides("n_heads", "dim")
+    heads = config.whole("n_heads", 12)
+    config.share("dim", width, "n_heads", heads)
+    config.only("is_causal", False, None)
     return EncoderSettings(
         vocabulary=config.whole("vocab_size", 30522),
         positions=config.whole("max_position_embeddings", 512),
@@ -63,7 +65,7 @@ def _read(config: ConfigReader) -> EncoderSettings:
         embedding_width=width,
         inner_width=config.whole("hidden_dim", 4 * 768),
         layers=config.layers("n_layers", 6),
-        heads=config.whole("n_heads", 12),
+        heads=heads,
         activation=config.activation("activation", "gelu"),
         norm_epsilon=1e-12,
         tied=config.flag("tie_word_embeddings", True),

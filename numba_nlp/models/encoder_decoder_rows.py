@@ -35,9 +35,10 @@ def shifted_source(ids: Tensor, mask: Tensor | None, settings: EncoderDecoderSet
     """
     if settings.start_is_last:
         counts = mask
-        if mask is None:
-            padding = settings.padding_id
-            counts = torch.ones_like(ids, dtype=torch.bool) if padding is None else ids != padding
+        if settings.padding_id is not None:
+            # whether or not there is a mask: a row alone needs none, and has to give what it gives among padded ones
+            real = ids != settings.padding_id
+            counts = real if mask is None else real & mask
         first = pick_position(ids, last_position(counts, ids))[:, None]
     elif settings.start_id is None:
         raise ValueError("config.json has no `decoder_start_token_id`: give `decoder_input_ids`")

@@ -15,7 +15,7 @@ def read_settings(config: ConfigReader) -> DecoderSettings:
     """Settings under the names of GPT's config.json."""
     config.also(**SIZES)
     width, heads, layers = config.whole("n_embd", 768), config.whole("n_head", 12), config.layers("n_layer", 12)
-    config.divides("n_head", "n_embd")
+    head_width = config.share("n_embd", width, "n_head", heads)
     activation = config.choice("afn", "gelu", ("gelu", "relu", "silu", "swish"))
     return DecoderSettings(
         vocabulary=config.whole("vocab_size", 40478),
@@ -28,7 +28,7 @@ def read_settings(config: ConfigReader) -> DecoderSettings:
         activation="gelu_new" if activation == "gelu" else activation,
         norm_epsilon=config.number("layer_norm_epsilon", 1e-5),
         norm_first=False,
-        scales=((width // heads) ** -0.5,) * layers,
+        scales=(head_width**-0.5,) * layers,
         tied=config.flag("tie_word_embeddings", True),
         labels=config.labels()[0],
         padding_id=config.optional_whole("pad_token_id", least=-1),

@@ -22,8 +22,9 @@ def read_settings(config: ConfigReader) -> DecoderSettings:
     """Settings under the names of GPT-2's config.json."""
     config.also(**SIZES)
     width, heads, layers = config.whole("n_embd", 768), config.whole("n_head", 12), config.layers("n_layer", 12)
-    config.divides("n_head", "n_embd")
-    scale = (width // heads) ** -0.5 if config.flag("scale_attn_weights", True) else 1.0
+    head_width = config.share("n_embd", width, "n_head", heads)
+    config.only("is_causal", True)
+    scale = head_width**-0.5 if config.flag("scale_attn_weights", True) else 1.0
     by_layer = config.flag("scale_attn_by_inverse_layer_idx", False)
     return DecoderSettings(
         vocabulary=config.whole("vocab_size", 50257),

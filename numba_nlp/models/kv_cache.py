@@ -178,7 +178,7 @@ class KVCache:
         self._shared = 0
         self._beams = 1
 
-    def extend(self, given: int, width: int, mask: Tensor | None = None) -> Window:
+    def extend(self, given: int, width: int, mask: Tensor | None = None, numbered: Tensor | None = None) -> Window:
         """Take the next `width` columns.
 
         Parameters
@@ -190,6 +190,8 @@ class KVCache:
             Tokens of each row.
         mask : Tensor, optional
             [given, width], true or 1 at real tokens. None: all are real.
+        numbered : Tensor, optional
+            bool [given, width], true at tokens that have a position. None: those of the mask.
 
         Returns
         -------
@@ -220,18 +222,20 @@ class KVCache:
         begin, fresh = self.length, self.length == 0
         slots = self.position + self._columns[:width]
         seen = self.next_position[::beams, None]
-        if mask is None:
+        if mask is not None:
+            mask = mask.to(torch.bool)
+            self._padded = True
+        numbered = mask if numbered is None else numbered
+        if numbered is None:
             positions = seen + self._columns[:width]
         else:
-            mask = mask.to(torch.bool)
-            counted = mask.cumsum(1)
+            counted = numbered.cumsum(1)
             positions = (seen + counted - 1).clamp_(min=0)
-            self._padded = True
         self._mark(mask, slots, beams, width)
         window = self._window(mask, slots, positions, width, begin, fresh)
         if beams > 1:
             self._shared, self._beams = width - self._rewritten, beams
-        self.next_position += width if mask is None else _repeated(counted[:, -1], beams)
+        self.next_position += width if numbered is None else _repeated(counted[:, -1], beams)
         self.position += width
         self.length += width
         return window
@@ -409,7 +413,8 @@ class KVCache:
         if mask is None:
             columns.fill_(True)
         else:
-            columns.copy_(mask)
+            # as `padding_mask`: a row without any token sees all, and stays finite
+            columns.copy_(mask | ~mask.any(-1, keepdim=True))
         self._source_padded = mask is not None
 
     def store_source(self, layer: int, keys: Tensor, values: Tensor) -> None:

@@ -48,7 +48,14 @@ class Roberta(EncoderModel):
 
 
 def _read(config: ConfigReader, vocabulary: int) -> EncoderSettings:
-    return read_encoder_settings(config, vocabulary=vocabulary, padding_id=config.whole("pad_token_id", 1, least=0))
+    padding_id = config.whole("pad_token_id", 1, least=0)
+    settings = read_encoder_settings(config, vocabulary=vocabulary, padding_id=padding_id)
+    if settings.longest < 1:
+        config.malformed.append(
+            f"`pad_token_id` {padding_id} leaves none of the {settings.positions} positions "
+            "(`max_position_embeddings`): they are counted from it"
+        )
+    return settings
 
 
 FAMILIES = {

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from numba_nlp.models.kv_cache import KVCache, Window
-from numba_nlp.models.layers.masks import causal_mask, mask_positions, padding_mask
+from numba_nlp.models.layers.masks import causal_mask, padding_mask
 from numba_nlp.models.layers.positions import Positions
 from numba_nlp.models.layers.relative_bias import RelativeBias
 from numba_nlp.models.layers.source_block import Block, BlockShape, Source
@@ -120,12 +120,7 @@ class Stack(nn.Module):
         Padding has no position: behind it, a row goes on as it would alone.
         """
         width = ids.shape[1]
-        positions = None
-        if self.positions is not None:
-            if mask is None:
-                positions = self.positions.of_source(ids, None)
-            else:
-                positions = self.positions.of_new(ids, mask_positions(mask))
+        positions = None if self.positions is None else self.positions.of_rows(ids, mask)
         added = None
         if mask is not None or self.relative is not None:
             added = causal_mask(mask, width, embedded.dtype, embedded.device)
@@ -136,7 +131,8 @@ class Stack(nn.Module):
 
     def extend(self, ids: Tensor, embedded: Tensor, mask: Tensor | None, cache: KVCache) -> Tensor:
         """Hidden states ``[rows, width, model width]`` of new tokens, whose keys and values the cache keeps."""
-        window = cache.extend(ids.shape[0], ids.shape[1], mask)
+        numbered = None if self.positions is None else self.positions.numbered(ids, mask)
+        window = cache.extend(ids.shape[0], ids.shape[1], mask, numbered)
         positions = None if self.positions is None else self.positions.of_new(ids, window.positions)
         if self.relative is not None:
             window = self._biased(window)

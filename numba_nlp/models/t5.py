@@ -12,31 +12,47 @@ from numba_nlp.models.encoder_decoder_settings import EncoderDecoderSettings
 from numba_nlp.models.families import Family
 from numba_nlp.models.layers.activations import ACTIVATIONS
 from numba_nlp.models.layers.source_block import BlockShape
-from numba_nlp.models.settings import ConfigReader
+from numba_nlp.models.settings import ConfigReader, shown
 from numba_nlp.models.weights import TensorMap
 
 __all__ = ["FAMILIES", "T5"]
+
+#: A bucket is kept for each distance up to the farthest: 16 MiB a side. Models have 128.
+_FARTHEST = 1 << 20
+#: All heads together; one matrix holds queries, keys and values of them.
+_WIDEST = 1 << 26
 
 
 def read_settings(config: ConfigReader) -> EncoderDecoderSettings:
     """Settings under the names of T5's config.json."""
     config.also(hidden_size="d_model", num_hidden_layers="num_layers", num_attention_heads="num_heads", head_dim="d_kv")
+    alone = config.config.get("architectures") in (["T5EncoderModel"], ["T5ForTokenClassification"])
+    # transformers makes the encoder causal by them, or the decoder not
+    config.only("is_causal", *((False, None) if alone else ()))
+    config.only("is_decoder", False, None)
     width = config.whole("d_model", 512)
     vocabulary = config.whole("vocab_size", 32128)
     blocks = config.layers("num_layers", 6)
     has_other = config.config.get("num_decoder_layers") is not None
     gated, activation = _read_feed_forward(config)
     buckets = config.whole("relative_attention_num_buckets", 32, least=4)
-    farthest = config.whole("relative_attention_max_distance", 128)
+    farthest = config.whole("relative_attention_max_distance", 128, most=_FARTHEST)
     if farthest <= buckets // 2:
         config.malformed.append(
             f"`relative_attention_max_distance` {farthest} must be above half of `relative_attention_num_buckets`, "
             f"{buckets // 2}"
         )
+    heads, head_width = config.whole("num_heads", 8), config.whole("d_kv", 64)
+    if heads * head_width > _WIDEST:
+        config.malformed.append(
+            f"`num_heads` {heads} of the width `d_kv` {head_width} are {heads * head_width} together; the most are "
+            f"{_WIDEST}"
+        )
+        heads, head_width = 1, 1  # whatever reads on multiplies them
     shape = BlockShape(
         width=width,
-        heads=config.whole("num_heads", 8),
-        head_width=config.whole("d_kv", 64),
+        heads=heads,
+        head_width=head_width,
         inner_width=config.whole("d_ff", 2048),
         activation=activation,
         gated=gated,
@@ -69,25 +85,28 @@ def read_settings(config: ConfigReader) -> EncoderDecoderSettings:
         shifting_heads=("sequence_classification", "question_answering"),
         start_is_last=False,
         labels=config.labels()[0],
-        encoder_only=config.config.get("architectures") == ["T5EncoderModel"],
+        encoder_only=alone,
         buckets=buckets,
         farthest=max(farthest, buckets // 2 + 1),
     )
 
 
 def _read_feed_forward(config: ConfigReader) -> tuple[bool, str]:
-    """Whether the feed-forward layer is gated, and its activation: "relu", "gated-gelu" ..."""
+    """Whether the feed-forward layer is gated, and its activation: "relu", "gated-gelu" ...
+
+    ``is_gated_act`` and ``dense_act_fn``, which transformers derives and writes too, count more where they are there.
+    """
     value = config.config.get("feed_forward_proj", "relu")
     gated, _, activation = value.rpartition("-") if isinstance(value, str) else ("", "", "")
     if value == "gated-gelu":  # the first models of version 1.1 say so and mean the approximation with tanh
         activation = "gelu_new"
     if gated not in ("", "gated") or activation not in ACTIVATIONS:
         config.unsupported.append(
-            f"`feed_forward_proj` {value!r} is not supported: an activation or gated-activation of "
+            f"`feed_forward_proj` {shown(value)} is not supported: an activation or gated-activation of "
             + ", ".join(ACTIVATIONS)
         )
         return False, "relu"
-    return gated == "gated", activation
+    return config.flag("is_gated_act", gated == "gated"), config.activation("dense_act_fn", activation)
 
 
 def _scales_output(config: ConfigReader) -> bool:
@@ -97,7 +116,8 @@ def _scales_output(config: ConfigReader) -> bool:
     """
     if "scale_decoder_outputs" in config.config:
         return config.flag("scale_decoder_outputs")
-    return config.flag("tie_word_embeddings", True)
+    # transformers asks whether it is not false, so that null means true
+    return config.config.get("tie_word_embeddings", True) is None or config.flag("tie_word_embeddings", True)
 
 
 class T5(EncoderDecoder):

@@ -144,8 +144,7 @@ def _safetensors(path: Path) -> Iterator[tuple[str, TensorInfo, Any]]:
 
 def _pickled(path: Path, problems: list[str]) -> Iterator[tuple[str, TensorInfo, Any]]:
     try:
-        # the format before PyTorch 1.6 is no archive and cannot be mapped
-        values = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+        values = torch.load(path, map_location="cpu", weights_only=True, mmap=_may_be_mapped(path))
     except MemoryError:
         raise
     except Exception as error:  # a damaged file makes torch raise nearly anything, OSError included
@@ -157,7 +156,42 @@ def _pickled(path: Path, problems: list[str]) -> Iterator[tuple[str, TensorInfo,
     if not isinstance(values, dict):
         raise SourceFormatError(f"{path}: expected tensors by name, got {type(values).__name__}")
     for name, value in values.items():
-        if isinstance(name, str) and isinstance(value, torch.Tensor) and value.layout == torch.strided:
+        if isinstance(name, str) and _is_dense(value):
             yield name, TensorInfo(tuple(value.shape), value.dtype), value
         else:
-            problems.append(f"{name!r} of {path.name!r} is no dense tensor but {type(value).__name__}")
+            problems.append(f"{name!r} of {path.name!r} is no dense tensor but {_kind(value)}")
+
+
+def _is_dense(value: Any) -> bool:
+    """Whether something is a tensor whose numbers lie in memory, one after the other or in strides."""
+    return (
+        isinstance(value, torch.Tensor)
+        and value.layout == torch.strided
+        and value.device.type == "cpu"
+        and not value.is_nested
+        and not value.is_quantized
+    )
+
+
+def _kind(value: Any) -> str:
+    """What something is that is no dense tensor."""
+    name = type(value).__name__
+    if not isinstance(value, torch.Tensor):
+        return name
+    if value.device.type == "meta":
+        return f"a {name} without numbers (on the device 'meta')"
+    kind = "nested" if value.is_nested else str(value.dtype if value.is_quantized else value.layout)
+    return f"{name} ({kind.removeprefix('torch.')})"
+
+
+def _may_be_mapped(path: Path) -> bool:
+    """Whether torch can map a file.
+
+    The format before PyTorch 1.6 is no archive. Of an archive whose entries some other program has compressed, torch
+    would map the compressed bytes as numbers.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return all(entry.compress_type == zipfile.ZIP_STORED for entry in archive.infolist())
+    except zipfile.BadZipFile:
+        return False

@@ -219,8 +219,12 @@ class Loader:
         for layer, name, embedding in to._outputs:
             if name not in self._names:
                 continue
-            if self._files.tensors[self._names[name]].shape != layer.shape:
-                self.problems.append(self._shape_problem(name, layer.shape))
+            info = self._files.tensors[self._names[name]]
+            if info.shape != layer.shape or info.dtype not in _KINDS:
+                if info.shape != layer.shape:
+                    self.problems.append(self._shape_problem(name, layer.shape))
+                if info.dtype not in _KINDS:
+                    self.problems.append(self._dtype_problem(name))
                 continue
             (place,) = (place for place in to.places if place.names[0] == embedding)
             found = self._found(place)  # under whichever of its names
@@ -246,7 +250,7 @@ class Loader:
                 continue
             info = self._files.tensors[self._names[found]]
             if info.dtype not in _KINDS:
-                self.problems.append(f"{self._names[found]!r} holds {info.dtype}, not floating-point numbers")
+                self.problems.append(self._dtype_problem(found))
             if info.shape != place.shape:
                 self.problems.append(self._shape_problem(found, place.shape))
             self.problems.extend(
@@ -273,6 +277,14 @@ class Loader:
         # files of PyTorch hold tied tensors as two views of one
         same = first.data_ptr() == second.data_ptr() and first.stride() == second.stride()
         return same or torch.equal(first, second.to(first.dtype))
+
+    def _dtype_problem(self, name: str) -> str:
+        there = self._files.tensors[self._names[name]].dtype
+        begin = f"{self._names[name]!r} holds {there}"
+        if isinstance(there, torch.dtype) and not there.is_floating_point:
+            return f"{begin}, not floating-point numbers"
+        kinds = ", ".join(str(kind).removeprefix("torch.") for kind in _KINDS)
+        return f"{begin}, which is not supported; supported: {kinds}"
 
     def _shape_problem(self, name: str, wanted: tuple[int, ...]) -> str:
         there = self._files.tensors[self._names[name]].shape

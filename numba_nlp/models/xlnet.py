@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -325,6 +325,15 @@ class Xlnet(Model):
         if mems is None:
             return None
         wanted = (ids.shape[0], self.settings.width)
+        if isinstance(mems, Tensor) or not isinstance(mems, Iterable):
+            raise TypeError(f"`mems` must be a sequence of tensors, one a layer, got {type(mems).__name__}")
+        mems = tuple(mems)
+        for layer in mems:
+            if not isinstance(layer, Tensor) or not layer.is_floating_point():
+                got = layer.dtype if isinstance(layer, Tensor) else type(layer).__name__
+                raise TypeError(
+                    f"`mems` must hold tensors of floating-point numbers, as an earlier call gives them, got {got}"
+                )
         shapes = [tuple(layer.shape) for layer in mems]
         if len(set(shapes)) != 1 or len(shapes) != self.settings.layers or shapes[0][1:] != wanted:
             raise ValueError(
@@ -402,7 +411,7 @@ def _take_square(values: Any, ids: Tensor) -> Tensor | None:
     """perm_mask as bool [rows, width, width]."""
     if values is None:
         return None
-    perm = torch.as_tensor(values, device=ids.device)
+    perm = as_tensor(values, "perm_mask").to(ids.device)
     rows, width = ids.shape
     if tuple(perm.shape) != (rows, width, width):
         raise ValueError(f"`perm_mask` must be of the shape {[rows, width, width]}, got {list(perm.shape)}")
@@ -413,7 +422,7 @@ def _take_targets(values: Any, ids: Tensor, dtype: torch.dtype) -> Tensor | None
     """target_mapping as floating-point numbers [rows, predictions, width]."""
     if values is None:
         return None
-    targets = torch.as_tensor(values, device=ids.device)
+    targets = as_tensor(values, "target_mapping").to(ids.device)
     rows, width = ids.shape
     if targets.dim() != 3 or targets.shape[0] != rows or targets.shape[2] != width:
         raise ValueError(

@@ -75,9 +75,11 @@ def read_settings(config: ConfigReader) -> XlnetSettings:
     config.also(hidden_size="d_model", num_attention_heads="n_head", num_hidden_layers="n_layer")
     config.also(n_token="vocab_size")  # noqa: S106  no password
     width, heads = config.whole("d_model", 1024), config.whole("n_head", 16)
-    config.divides("n_head", "d_model")
-    if config.optional_whole("d_head", least=1) not in (None, width // heads):
-        config.malformed.append(f"`d_head` {config.config['d_head']} is not `d_model` / `n_head` {width // heads}")
+    head_width = config.share("d_model", width, "n_head", heads)
+    if width % 2:
+        config.malformed.append(f"`d_model` must be even, half of it sines and half cosines of distances, got {width}")
+    if config.optional_whole("d_head", least=1) not in (None, head_width):
+        config.malformed.append(f"`d_head` {config.config['d_head']} is not `d_model` / `n_head` {head_width}")
     # Half of a batch would be read backwards: what a row gives would depend on its place in the batch.
     config.only("bi_data", False)
     # The map after the summary has as many inputs as the model is wide.
@@ -92,7 +94,7 @@ def read_settings(config: ConfigReader) -> XlnetSettings:
         inner_width=config.whole("d_inner", 4096),
         layers=config.layers("n_layer", 24),
         heads=heads,
-        head_width=width // heads,
+        head_width=head_width,
         activation=config.activation("ff_activation", "gelu"),
         norm_epsilon=config.number("layer_norm_eps", 1e-12),
         causal=config.choice("attn_type", "bi", ("bi", "uni")) == "uni",

@@ -85,6 +85,11 @@ def make_cache(model: Xlnet, rows: int, positions: int, *, static: bool) -> Xlne
             f"the model remembers only the first {s.remember_first} tokens of a call (`reuse_len`), with which no text "
             "can be generated"
         )
+    if s.causal and s.same_length:
+        raise ValueError(
+            "`same_length` of config.json hides from a token what a call reads first, so that it sees equally many "
+            "whatever the call: with it no text can be generated token by token"
+        )
     if s.memory is not None and positions > s.memory:
         raise ValueError(f"positions={positions}: the model remembers {s.memory} tokens (`mem_len`)")
     sinusoids = model.sinusoids(positions + 1, -2)
@@ -132,7 +137,7 @@ def read_prompt(model: Xlnet, input_ids: Any, attention_mask: Any, cache: XlnetC
     cache.last_tokens.copy_(ids[:, -1].repeat_interleave(cache.rows // rows))
     order = None
     if model.settings.causal:
-        order = causal_order(width, 0, same_length=model.settings.same_length, device=ids.device)[None]
+        order = causal_order(width, 0, same_length=False, device=ids.device)[None]
     # The queries of contents begin at column 0, that of the next token lies behind them all.
     contents, query = model.sinusoids(width, -width), model.sinusoids(width + 1, 0)
     attentions = [block.attention for block in model.blocks]

@@ -237,6 +237,43 @@ def test_sums_beyond_the_range_of_float16(architecture: str, large: str, tmp_pat
     assert torch.isfinite(ours(source, None, read).logits).all()
 
 
+@STATIC
+@pytest.mark.parametrize("lengths", [[6, 6], [6, 4]], ids=["full", "padded"])
+def test_rows_that_begin_with_the_padding_token(static: bool, lengths: list[int], tmp_path: Path) -> None:
+    """M2M100 gives that token no position, wherever it stands: with a cache, and among padded rows."""
+    theirs, ours = tiny_pair("M2M100ForConditionalGeneration", tmp_path, decoder_start_token_id=PADDING)
+    source, read = draw_ids(2, 5, VOCABULARY), draw_ids(2, 6, VOCABULARY, seed=3)
+    begins = [6 - length for length in lengths]
+    for row, begin in enumerate(begins):
+        read[row, begin] = PADDING
+    expected = whole(theirs, source, [5, 5], read, begins)
+    mask = torch.stack([torch.arange(6) >= begin for begin in begins])
+    read = read.masked_fill(~mask, PADDING)
+    at_once = ours(source, None, read, mask).logits
+    cache = ours.new_cache(2, 6, source_positions=5, static=static)
+    ours.encode_source(source, None, cache)
+    got = [ours.prompt(read[:, :3], mask[:, :3], cache)]
+    got += [ours.step(column, cache) for column in read[:, 3:].unbind(1)]
+    assert_close(torch.stack(got, 1), expected[:, 2:])
+    assert_close(at_once[mask], expected[mask])
+
+
+@STATIC
+def test_a_source_without_tokens(both: tuple[Any, Any], static: bool) -> None:
+    """It sees all of its padding, with a cache as without."""
+    ours = both[1]
+    source, read = draw_ids(3, 8, VOCABULARY), draw_ids(3, 4, VOCABULARY, seed=3)
+    padded, mask = pad(source, [8, 0, 5], side="right", padding=PADDING)
+    with torch.no_grad():
+        expected = ours(padded, mask, read).logits
+    cache = ours.new_cache(3, 4, source_positions=10, static=static)
+    ours.encode_source(padded, mask, cache)
+    got = [ours.prompt(read[:, :1], None, cache)]
+    got += [ours.step(column, cache) for column in read[:, 1:].unbind(1)]
+    assert torch.isfinite(expected).all()
+    assert_close(torch.stack(got, 1), expected)
+
+
 def test_what_does_not_fit_is_refused(both: tuple[Any, Any], tmp_path: Path) -> None:
     theirs, ours = both
     cache = ours.new_cache(4, 3, source_positions=5, sentences=2)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.tiny import assert_same, draw_ids, pad, torch
+from tests.models.tiny import CLOSE, assert_same, draw_ids, pad, torch
 from tests.models.tiny_pairs import END, PADDING, VOCABULARY, tiny_pair
 
 CLASSES = (
@@ -197,3 +197,22 @@ def test_switches(architecture: str, changes: dict[str, Any], tmp_path: Path) ->
     tolerance = {"atol": 1e-4} if "gated" in changes.get("feed_forward_proj", "") else {}
     with torch.no_grad():
         assert_same(ours(ids, **more), theirs(ids, **more), **tolerance)
+
+
+@pytest.mark.parametrize("architecture", ["BartForSequenceClassification", "MBartForSequenceClassification"])
+@pytest.mark.parametrize("full", [False, True], ids=["no mask", "full mask"])
+def test_classifiers_whose_padding_ends_rows(architecture: str, full: bool, tmp_path: Path) -> None:
+    """Where padding and the last token have one id, a row gives alone what it gives among padded ones."""
+    theirs, ours = tiny_pair(architecture, tmp_path, pad_token_id=END)
+    ids, lengths = draw_ids(3, 8, VOCABULARY), [8, 5, 3]
+    for row, length in enumerate(lengths):
+        ids[row, length - 1] = END
+    padded, mask = pad(ids, lengths, side="right", padding=END)
+    together = ours(padded, mask).logits
+    for row, length in enumerate(lengths):
+        alone = ids[row : row + 1, :length]
+        with torch.no_grad():
+            expected = theirs(alone).logits
+        got = ours(alone, torch.ones_like(alone) if full else None).logits
+        torch.testing.assert_close(got, expected, **CLOSE)
+        torch.testing.assert_close(together[row : row + 1], expected, **CLOSE)

@@ -227,3 +227,15 @@ def test_what_is_not_supported_is_named(changes: dict[str, Any], tmp_path: Path)
     (name,) = changes
     with pytest.raises(ValueError, match=f"`{name}`"):
         pair_of(tmp_path, **changes)
+
+
+@pytest.mark.parametrize("mems", [[1], [None, None], 1, torch.zeros(2, 3, 1, 24), [torch.zeros(3, 1, 24).long()] * 2])
+def test_memory_of_other_things_is_refused(both: tuple[Any, Any], mems: Any) -> None:
+    with pytest.raises(TypeError, match="`mems` must "):
+        both[1](draw_ids(1, 4, VOCABULARY), mems=mems)
+
+
+@pytest.mark.parametrize("name", ["attention_mask", "perm_mask", "target_mapping"])
+def test_masks_of_no_numbers_are_refused(both: tuple[Any, Any], name: str) -> None:
+    with pytest.raises(TypeError, match=f"`{name}` must be "):
+        both[1](draw_ids(1, 1, VOCABULARY), **{name: [[None]]})

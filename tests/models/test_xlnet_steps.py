@@ -128,3 +128,10 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     base = pair("XLNetModel", tmp_path / "base", **SETTINGS)[1]
     with pytest.raises(ValueError, match="load it with head='language_model'"):
         base.prompt(ids, None, base.new_cache(2, 4))
+
+
+def test_equally_many_seen_is_refused(tmp_path: Path) -> None:
+    """What `same_length` hides depends on how the rows are cut into calls: no steps give what whole rows do."""
+    _, ours = pair_of(tmp_path, attn_type="uni", same_length=True)
+    with pytest.raises(ValueError, match=r"`same_length` of config\.json"):
+        ours.new_cache(1, 4)

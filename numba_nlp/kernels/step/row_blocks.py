@@ -173,6 +173,20 @@ else:
         return np.float32(weight)
 
     def _multiply_block(x, x_first, n_rows, panels, panels_first, depth, out, out_first, stride):
+        """Multiply a few rows with one panel.
+
+        Parameters
+        ----------
+        x : float32[k]
+            Rows side by side from ``x_first`` on: number ``k`` of row ``r`` is element ``k * n_rows + r``.
+        x_first, n_rows : int64
+        panels : float32[p], uint16[p] or int8[p]
+            The panel begins at ``panels_first``.
+        panels_first, depth : int64
+        out : float32[m]
+            Written: ``COLUMNS`` sums of each row, those of row ``r`` from ``out_first + r * stride`` on.
+        out_first, stride : int64
+        """
         for row in range(n_rows):
             for column in range(COLUMNS):
                 total = np.float32(0)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from numba_nlp.models.layers.embeddings import sinusoids
+from numba_nlp.models.layers.masks import mask_positions
 from numba_nlp.models.layers.pooled import first_position
 
 __all__ = ["CountedSines", "LearnedPositions", "Positions", "Sines"]
@@ -26,9 +27,17 @@ class Positions(nn.Module):
         columns = torch.arange(ids.shape[1], device=ids.device)[None]
         return columns if mask is None else (columns - first_position(mask, ids)[:, None]).clamp(min=0)
 
+    def of_rows(self, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """The same of whole rows of a decoder, where padding has no position: behind it, a row goes on."""
+        return self.of_source(ids, None) if mask is None else mask_positions(mask)
+
     def of_new(self, ids: Tensor, counted: Tensor) -> Tensor:
-        """The same of tokens before which ``counted`` others count, ``int64[rows or 1, width]``."""
+        """The same of tokens before which ``counted`` others have positions, ``int64[rows or 1, width]``."""
         return counted
+
+    def numbered(self, ids: Tensor, mask: Tensor | None) -> Tensor | None:
+        """Which tokens have positions, ``bool[rows, width]``; None: those of the mask."""
+        return None
 
     def fill_tables(self) -> None:
         """Compute what checkpoints need not hold; by default nothing."""
@@ -111,14 +120,22 @@ class CountedSines(Positions):
 
     def of_source(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """Position of each token, ``int64[rows, width]``."""
-        counts = ids != self.padding
-        if mask is not None:
-            # what pads a row at the left has no position, whatever its id
-            counts = counts & (torch.arange(ids.shape[1], device=ids.device) >= first_position(mask, ids)[:, None])
+        counts = self.numbered(ids, mask)
         return counts.long().cumsum(1) * counts + self.padding
 
+    def of_rows(self, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """The same: the padding token has no position where a row begins with it either, as NLLB's may."""
+        return self.of_source(ids, mask)
+
+    def numbered(self, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """All but padding tokens, and but what pads a row at the left, whatever its id."""
+        counts = ids != self.padding
+        if mask is not None:
+            counts = counts & (torch.arange(ids.shape[1], device=ids.device) >= first_position(mask, ids)[:, None])
+        return counts
+
     def of_new(self, ids: Tensor, counted: Tensor) -> Tensor:
-        """The same of tokens before which ``counted`` others count, ``int64[rows, width]``."""
+        """The same of tokens before which ``counted`` others have positions, ``int64[rows, width]``."""
         return (counted + self.padding + 1).masked_fill(ids == self.padding, self.padding)
 
     def forward(self, positions: Tensor) -> Tensor:
