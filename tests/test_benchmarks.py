@@ -29,6 +29,7 @@ SMALLEST = {
     "vocab_size": 8000,
     "model": "ElectraForPreTraining",
     "batch": "1x16",
+    "case": "beams, rules",
     "library": "float32",
     "size": "768x3072",
     "rows": 1,

@@ -1,1 +1,27 @@
-"""Generation: tokens from a model, one after the other."""
+"""Generation: tokens from a model, over ids and arrays.
+
+`generate` and `score` need torch, so they are imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numba_nlp.generation.config import GenerationConfig
+
+if TYPE_CHECKING:
+    from numba_nlp.generation.calls import generate
+    from numba_nlp.generation.outputs import GenerationOutput
+    from numba_nlp.generation.scoring import score
+
+__all__ = ["GenerationConfig", "GenerationOutput", "generate", "score"]
+
+_HOMES = {"GenerationOutput": "outputs", "generate": "calls", "score": "scoring"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(f"numba_nlp.generation.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -349,6 +349,39 @@ class KVCache:
         self.visible.copy_(self.visible.index_select(0, parents))
         self.next_position.copy_(self.next_position.index_select(0, parents))
 
+    def keep(self, prompts: Tensor, per_prompt: int) -> None:
+        """Go on with the rows of some prompts, and forget the others.
+
+        Parameters
+        ----------
+        prompts : Tensor
+            int64, ascending: which of those at present.
+        per_prompt : int
+            Rows of each, side by side; of an encoder-decoder, ``rows // sentences``.
+
+        Raises
+        ------
+        ValueError
+            The cache is static: its shapes stay as they are.
+        """
+        if self.static:
+            raise ValueError("a static cache keeps all of its rows; make one with static=False")
+        rows = (prompts[:, None] * per_prompt + torch.arange(per_prompt, device=prompts.device)).flatten()
+        self._keep_rows(rows)
+        if self.sentences:
+            self.sentences = prompts.shape[0]
+            for name in ("source_keys", "source_values"):
+                setattr(self, name, _moved(getattr(self, name), prompts, self.source_length))
+            self._source_visible = self._source_visible.index_select(0, prompts)
+
+    def _keep_rows(self, rows: Tensor) -> None:
+        self.rows = rows.shape[0]
+        self.keys = _moved(self.keys, rows, self.length)
+        self.values = _moved(self.values, rows, self.length)
+        self._spare = self._spare[: self.rows]
+        self.visible = self.visible.index_select(0, rows)
+        self.next_position = self.next_position.index_select(0, rows)
+
     # --- the source of an encoder-decoder
 
     def set_source(self, width: int, mask: Tensor | None = None) -> None:
@@ -413,6 +446,14 @@ class KVCache:
 def _repeated(array: Tensor, beams: int) -> Tensor:
     """Each row `beams` times, side by side."""
     return array if beams == 1 else array.repeat_interleave(beams, dim=0)
+
+
+def _moved(held: Tensor, rows: Tensor, filled: int) -> Tensor:
+    """Some rows of ``[layers, rows, heads, columns, head_width]`` at the front, layer by layer; a view of them."""
+    for layer in held:
+        columns = layer[:, :, :filled]
+        columns[: rows.shape[0]] = columns.index_select(0, rows)
+    return held[:, : rows.shape[0]]
 
 
 def _lower_triangle(columns: Tensor) -> Tensor:

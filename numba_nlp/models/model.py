@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
 from numba_nlp.models.weights import TensorMap
+
+if TYPE_CHECKING:
+    from numba_nlp.generation.outputs import GenerationOutput
 
 __all__ = ["Model"]
 
@@ -73,6 +76,23 @@ class Model(nn.Module):
 
         Called when the model has memory, and before the tensors of the checkpoint are copied into it.
         """
+
+    def generate(self, input_ids: Any = None, attention_mask: Any = None, **options: Any) -> GenerationOutput:
+        """Generate tokens; see :func:`numba_nlp.generation.generate`.
+
+        Parameters
+        ----------
+        input_ids, attention_mask, **options
+            As there.
+
+        Raises
+        ------
+        ValueError, TypeError, UnsupportedFeatureError
+            As there.
+        """
+        from numba_nlp.generation.calls import generate
+
+        return generate(self, input_ids, attention_mask, **options)
 
     def check_width(self, width: int, limit: int | None, name: str = "input_ids") -> None:
         """Refuse rows that are longer than the model has positions.

@@ -47,6 +47,10 @@ class XlnetCache(KVCache):
         super()._reorder(parents)
         self.last_tokens.copy_(self.last_tokens.index_select(0, parents))
 
+    def _keep_rows(self, rows: Tensor) -> None:
+        super()._keep_rows(rows)
+        self.last_tokens = self.last_tokens.index_select(0, rows)
+
     def positions_before(self, slot: Tensor, begin: int | None, width: int, columns: int) -> Tensor:
         """Keys of positions for `width` queries of which the last lies at a column, to be shifted.
 

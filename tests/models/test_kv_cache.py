@@ -110,6 +110,59 @@ def test_cache_is_lists_of_tokens(seed, sentences, beams, once, padded, static, 
     assert where == [array.data_ptr() for array in (cache.keys, cache.values, cache.visible, cache.position)]
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sentences=st.integers(1, 4),
+    beams=st.integers(1, 3),
+    once=st.booleans(),
+    padded=st.booleans(),
+)
+def test_kept_rows_go_on(seed, sentences, beams, once, padded):
+    rng = np.random.default_rng(seed)
+    cache = KVCache(
+        layers=LAYERS,
+        rows=sentences * beams,
+        heads=HEADS,
+        positions=POSITIONS,
+        head_width=WIDTH,
+        sentences=sentences,
+        source_positions=3,
+        dtype=torch.float64,
+    )
+    sources = torch.from_numpy(rng.standard_normal((LAYERS, sentences, HEADS, 3, WIDTH)))
+    source_mask = torch.from_numpy(rng.random((sentences, 3)) < 0.7)
+    cache.set_source(3, source_mask)
+    for layer in range(LAYERS):
+        cache.store_source(layer, sources[layer], -sources[layer])
+    rows = Rows(cache.rows)
+    first = sentences if once else cache.rows
+    call(cache, rows, left_padded(rng, first, 3) if padded else np.ones((first, 3), bool), rng, as_mask=padded)
+    left = np.arange(sentences)
+    for _ in range(3):
+        kept = np.flatnonzero(rng.random(left.size) < 0.7)
+        kept = kept if kept.size else np.array([0])
+        rows.tokens = [rows.tokens[sentence * beams + beam] for sentence in kept for beam in range(beams)]
+        cache.keep(torch.from_numpy(kept), beams)
+        left = left[kept]
+        assert cache.rows == left.size * beams
+        within = rng.integers(0, beams, cache.rows) + np.arange(cache.rows) // beams * beams
+        rows.reorder(within)
+        cache.reorder(torch.from_numpy(within))
+        call(cache, rows, np.ones((cache.rows, 1), dtype=bool), rng, as_mask=False)
+        for layer in range(LAYERS):
+            keys, values, visible = cache.source(layer)
+            assert torch.equal(keys, sources[layer][left])
+            assert torch.equal(values, -sources[layer][left])
+            assert torch.equal(visible[:, 0, 0], source_mask[left])
+
+
+def test_a_static_cache_keeps_all_rows():
+    cache = KVCache(layers=1, rows=2, heads=1, positions=2, head_width=1, static=True)
+    with pytest.raises(ValueError, match="static=False"):
+        cache.keep(torch.tensor([0]), 1)
+
+
 @pytest.mark.parametrize("static", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("beams", [1, 4])

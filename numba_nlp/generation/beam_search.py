@@ -1,0 +1,105 @@
+"""Beam search, and beam sampling: the loop over steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numba_nlp.generation.edits import RowEdits
+from numba_nlp.generation.plan import Plan
+from numba_nlp.generation.steps import Steps
+from numba_nlp.kernels.generation.beam_memory import BeamState, new_beam_scratch, new_beam_state
+from numba_nlp.kernels.generation.beam_sampling import advance_drawn_beams, new_draw_scratch
+from numba_nlp.kernels.generation.beams import advance_beams, write_sequence
+
+__all__ = ["FoundRows", "search_beams"]
+
+#: Rows, their scores, and the values of their new tokens.
+FoundRows = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def search_beams(steps: Steps, plan: Plan, edits: RowEdits, seed: np.uint64) -> FoundRows:
+    """Search the best rows of each prompt, or draw rows and keep the best.
+
+    Parameters
+    ----------
+    steps : Steps
+        Of the model.
+    plan : Plan
+    edits : RowEdits
+    seed : uint64
+        Of sampling.
+
+    Returns
+    -------
+    rows : ndarray
+        int32 ``[prompts * returned, width]``.
+    scores : ndarray
+        float32 ``[prompts * returned]``.
+    values : ndarray
+        float32 ``[prompts * returned, new width]``.
+    """
+    sentences, beams = plan.prompts.ids.shape[0], plan.config.num_beams
+    rules = plan.beam_rules()
+    state = new_beam_state(sentences, beams, plan.new_tokens)
+    scratch = new_beam_scratch(rules.candidates, plan.vocabulary)
+    rows = plan.first_rows()
+    next_rows = rows.copy()
+    n_rows = rows.shape[0]
+    next_tokens, parents = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
+    active = np.arange(sentences, dtype=np.int32)
+    if plan.config.do_sample:
+        keys, draws = plan.keys(1), new_draw_scratch(beams, plan.vocabulary)
+    logits = steps.start()
+    for filled in range(plan.prompt_width, plan.max_length):
+        n_rows = active.size * beams
+        shifts = edits(logits, rows[:n_rows], filled, active)
+        given = logits, shifts, rows[:n_rows], filled, active, rules, state
+        results = next_rows[:n_rows], next_tokens[:n_rows], parents[:n_rows]
+        if plan.config.do_sample:
+            edits.warp(logits, shifts)
+            edits.renormalize(logits, shifts)
+            still_open = advance_drawn_beams(*given, seed, keys, draws, scratch, *results)
+        else:
+            edits.renormalize(logits, shifts)
+            still_open = advance_beams(*given, scratch, *results)
+        rows, next_rows = next_rows, rows
+        if still_open == 0:
+            break
+        chosen = next_tokens[:n_rows], parents[:n_rows]
+        if still_open < active.size:
+            active, chosen = _drop_done(steps, state, active, beams, rows, *chosen)
+        logits = steps.advance(*chosen)
+    return _write(plan, state)
+
+
+def _drop_done(
+    steps: Steps,
+    state: BeamState,
+    active: np.ndarray,
+    beams: int,
+    rows: np.ndarray,
+    next_tokens: np.ndarray,
+    parents: np.ndarray,
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Compute sentences that are done no more: the active ones, and the tokens and parents of their rows."""
+    kept = np.flatnonzero(state.done[active] == 0)
+    steps.keep(kept)
+    old = (kept[:, None] * beams + np.arange(beams)).ravel()
+    rows[: old.size] = rows[old]
+    # a parent is of the same sentence, which has moved to the front
+    moved = np.repeat((kept - np.arange(kept.size)) * beams, beams)
+    return active[kept], (next_tokens[old], parents[old] - moved)
+
+
+def _write(plan: Plan, state: BeamState) -> FoundRows:
+    sentences, returned = plan.prompts.ids.shape[0], plan.config.num_return_sequences
+    width = int(state.finished_width[:, :returned].max(initial=0))
+    found = np.full((sentences * returned, plan.prompt_width + width), plan.padding, np.int32)
+    found[:, : plan.prompt_width] = np.repeat(plan.prompts.ids, returned, axis=0)
+    values = np.zeros((sentences * returned, width), np.float32)
+    scores = np.full(sentences * returned, -np.inf, np.float32)
+    for row in range(sentences * returned):
+        sentence, place = divmod(row, returned)
+        if write_sequence(state, sentence, place, found[row, plan.prompt_width :], values[row]):
+            scores[row] = state.finished[sentence, place]
+    return found, scores, values

@@ -1,0 +1,126 @@
+"""`generate`: from a model and ids to rows of tokens."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+import torch
+
+from numba_nlp.generation.beam_search import search_beams
+from numba_nlp.generation.choice import Streamer, choose_tokens
+from numba_nlp.generation.config import GenerationConfig
+from numba_nlp.generation.edits import PrefixFunction, Processor, RowEdits
+from numba_nlp.generation.group_search import search_groups
+from numba_nlp.generation.outputs import GenerationOutput
+from numba_nlp.generation.plan import Plan, make_plan
+from numba_nlp.generation.steps import Steps
+
+__all__ = ["generate"]
+
+
+def generate(
+    model: Any,
+    input_ids: Any = None,
+    attention_mask: Any = None,
+    *,
+    config: GenerationConfig | None = None,
+    seed: int | None = None,
+    decoder_input_ids: Any = None,
+    decoder_attention_mask: Any = None,
+    streamer: Streamer | None = None,
+    processors: Sequence[Processor] = (),
+    prefix_allowed_tokens_fn: PrefixFunction | None = None,
+    **options: Any,
+) -> GenerationOutput:
+    """Generate tokens.
+
+    Parameters
+    ----------
+    model : Model
+        Of ``load_model``: a decoder with the head "language_model", or an encoder-decoder with
+        "conditional_generation".
+    input_ids : array-like, Tensor, or sequence of rows of unlike lengths
+        Prompts of a decoder, by default one of ``bos_token_id``; what the encoder reads of an encoder-decoder.
+    attention_mask : array-like or Tensor, optional
+        1 for tokens that count, 0 for padding, of the same shape. Without it, a decoder takes what is ``pad_token_id``
+        for padding, unless that ends rows too; an encoder takes all tokens. Prompts that are padded at the right are
+        padded at the left instead.
+    config : GenerationConfig, optional
+        By default that of the checkpoint.
+    seed : int, optional
+        Of sampling, from 0 to 2**64 - 1; by default another one in each call.
+    decoder_input_ids, decoder_attention_mask : array-like or Tensor, optional
+        What the decoder of an encoder-decoder begins with, by default ``decoder_start_token_id``, which is put before
+        rows if none of them begins with it.
+    streamer : Streamer, optional
+        Is given the prompts and the tokens of each step, then told the end; not with beams, whose rows change.
+    processors : sequence of callable
+        Each is called in each step and for each row with ``(values, tokens)``: float32 ``[V]`` to be changed in place,
+        logits or, with beams, log-probabilities; and int32, what the row has read and written. Compiled functions are
+        fastest.
+    prefix_allowed_tokens_fn : callable, optional
+        ``(number of the prompt, tokens of a row) -> ids that may follow``.
+    **options
+        Changes of the config, see :class:`GenerationConfig`.
+
+    Returns
+    -------
+    GenerationOutput
+
+    Raises
+    ------
+    ValueError
+        An option has a value that it cannot have, or rows are malformed or do not fit into the model.
+    TypeError
+        There is no such option, or ids are no whole numbers.
+    UnsupportedFeatureError
+        An option of transformers is not supported.
+    """
+    settled = (GenerationConfig.from_model(model) if config is None else config).replace(**options)
+    if streamer is not None and settled.num_beams > 1:
+        raise ValueError(f"`streamer` with `num_beams` {settled.num_beams}: rows of a beam search change until its end")
+    if callable(processors):
+        raise TypeError("`processors` is one callable; pass a list with it")
+    plan = make_plan(model, settled, input_ids, attention_mask, decoder_input_ids, decoder_attention_mask)
+    key = _seed(seed)
+    if plan.prompts.ids.shape[0] == 0:
+        return _nothing(model, plan)
+    edits = RowEdits(plan, processors, prefix_allowed_tokens_fn)
+    steps = Steps(model, plan.prompts, plan.source, plan.per_prompt, max(plan.max_length - 1, plan.prompt_width))
+    if settled.num_beam_groups > 1:
+        rows, scores, values = search_groups(steps, plan, edits)
+    elif settled.num_beams > 1:
+        rows, scores, values = search_beams(steps, plan, edits, key)
+    else:
+        rows, scores, values = choose_tokens(steps, plan, edits, streamer, key)
+    return GenerationOutput(
+        sequences=torch.from_numpy(rows.astype(np.int64)).to(model.device),
+        scores=torch.from_numpy(scores).to(model.device),
+        token_scores=torch.from_numpy(values).to(model.device),
+        prompt_width=plan.prompt_width,
+    )
+
+
+def _seed(seed: int | None) -> np.uint64:
+    if seed is None:
+        return np.uint64(secrets.randbits(64))
+    try:
+        number = index(seed)
+    except TypeError:
+        raise TypeError(f"`seed` must be a whole number from 0 to 2**64 - 1, got {seed!r}") from None
+    if not 0 <= number < 2**64:
+        raise ValueError(f"`seed` must be from 0 to 2**64 - 1, got {seed}")
+    return np.uint64(number)
+
+
+def _nothing(model: Any, plan: Plan) -> GenerationOutput:
+    return GenerationOutput(
+        sequences=torch.zeros((0, plan.prompt_width), dtype=torch.int64, device=model.device),
+        scores=torch.zeros(0, device=model.device),
+        token_scores=torch.zeros((0, 0), device=model.device),
+        prompt_width=plan.prompt_width,
+    )

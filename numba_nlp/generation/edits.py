@@ -1,0 +1,181 @@
+"""Rules, callables and warpers, in transformers' order, over the logits of one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from numba_nlp.generation.plan import Plan
+from numba_nlp.kernels.generation.row_edits import (
+    allow_only,
+    force_rows,
+    renormalize_rows,
+    restrict_rows,
+    shift_rows,
+    to_values,
+    warp_rows,
+)
+from numba_nlp.kernels.generation.rules import make_row_scratch, make_rules
+
+__all__ = ["RowEdits", "refuse_no_numbers"]
+
+Processor = Callable[[Any, Any], Any]
+PrefixFunction = Callable[[int, Any], Sequence[int]]
+
+
+class RowEdits:
+    """What changes the logits of a step before tokens are taken from them.
+
+    Parameters
+    ----------
+    plan : Plan
+    processors : sequence of callable
+        Each is called with the values of a row, float32 ``[V]``, to be changed in place, and its tokens so far, int32.
+    prefix_allowed_tokens_fn : callable or None
+        Called with the number of the prompt and the tokens of a row; gives the ids that may follow.
+
+    Attributes
+    ----------
+    rules : RowRules
+        All options of rows as kernels take them.
+    scratch : RowScratch
+        One thread's.
+    """
+
+    def __init__(
+        self, plan: Plan, processors: Sequence[Processor], prefix_allowed_tokens_fn: PrefixFunction | None
+    ) -> None:
+        config, width = plan.config, plan.prompt_width
+        self._logarithms = config.num_beams > 1
+        self._renormalize = config.renormalize_logits
+        self._processors = tuple(processors)
+        self._prefix_function = prefix_allowed_tokens_fn
+        self._vocabulary = plan.vocabulary
+        one_forced = width == 1 and config.forced_bos_token_id is not None
+        self.rules = make_rules(
+            repetition_penalty=config.repetition_penalty,
+            no_repeat_ngram_size=config.no_repeat_ngram_size,
+            encoder_no_repeat_ngram_size=config.encoder_no_repeat_ngram_size,
+            bad_words_ids=config.bad_words_ids or (),
+            min_length=plan.min_length,
+            min_new_tokens=config.min_new_tokens or 0,
+            prompt_width=width,
+            eos_ids=config.eos_ids,
+            forced_bos_id=-1 if config.forced_bos_token_id is None else config.forced_bos_token_id,
+            forced_eos_ids=config.forced_eos_ids,
+            max_length=plan.max_length,
+            suppressed_ids=config.suppress_tokens or (),
+            begin_suppressed_ids=config.begin_suppress_tokens or (),
+            begin_index=width + 1 if one_forced else width,
+            renormalize=config.renormalize_logits,
+            temperature=config.temperature,
+            top_k=config.top_k,
+            top_p=config.top_p,
+            min_p=config.min_p or 0.0,
+            typical_p=config.typical_p,
+            min_tokens_to_keep=max(2, len(config.eos_ids) + 1) if self._logarithms else 1,
+        )
+        sources = plan.prompts if plan.source is None else plan.source
+        self._sources = np.ascontiguousarray(sources.ids, np.int32)
+        mask = plan.prompts.mask
+        self._firsts = np.zeros(plan.prompts.ids.shape[0], np.int64) if mask is None else mask.argmax(1)
+        self.scratch = make_row_scratch(plan.vocabulary, plan.max_length)
+        self._shifts = np.zeros(plan.prompts.ids.shape[0] * plan.per_prompt, np.float64)
+
+    def __call__(
+        self,
+        logits: np.ndarray,
+        rows: np.ndarray,
+        filled: int,
+        numbers: np.ndarray,
+        *,
+        first: Callable[[], object] | None = None,
+    ) -> np.ndarray:
+        """Change the logits of one step in place.
+
+        Parameters
+        ----------
+        logits : ndarray
+            float32 ``[R, V]``.
+        rows : ndarray
+            int32 ``[R, T]``: tokens so far.
+        filled : int
+            Columns of them.
+        numbers : ndarray
+            int32: prompt of each of the groups of rows.
+        first : callable, optional
+            Changes the logits before the rules do.
+
+        Returns
+        -------
+        ndarray
+            float64 ``[R]``: the value of a token is its logit less this.
+
+        Raises
+        ------
+        ValueError
+            The model gave no number, or a callable gave ids that are no tokens, or none.
+        """
+        shifts = self._shifts[: logits.shape[0]]
+        if self._logarithms:
+            shift_rows(logits, shifts)
+            wrong = np.flatnonzero(np.isnan(shifts))
+            if wrong.size:
+                refuse_no_numbers(logits[wrong[0]], int(wrong[0]), filled)
+        else:
+            shifts[:] = 0.0
+        if first is not None:
+            first()
+        if self._prefix_function is not None:
+            self._allow(logits, rows, filled, numbers)
+        saved = self.scratch.saved
+        restrict_rows(logits, shifts, rows, self._firsts, filled, self._sources, numbers, self.rules, saved)
+        force_rows(logits, shifts, filled, self.rules)
+        if self._processors:
+            to_values(logits, shifts)
+            for row in range(logits.shape[0]):
+                for processor in self._processors:
+                    processor(logits[row], rows[row, :filled])
+        return shifts
+
+    def warp(self, logits: np.ndarray, shifts: np.ndarray) -> None:
+        """Temperature, and what the options of sampling keep."""
+        warp_rows(logits, shifts, self.rules, self.scratch)
+
+    def renormalize(self, logits: np.ndarray, shifts: np.ndarray) -> None:
+        """Make values log-probabilities again, if the options say so; after everything else."""
+        if self._renormalize:
+            renormalize_rows(logits, shifts)
+
+    def _allow(self, logits: np.ndarray, rows: np.ndarray, filled: int, numbers: np.ndarray) -> None:
+        # Before the rules, though transformers has it among them: what is minus infinity stays so through all rules
+        # that precede it there.
+        assert self._prefix_function is not None
+        per_prompt = logits.shape[0] // numbers.size
+        for row in range(logits.shape[0]):
+            prompt = int(numbers[row // per_prompt])
+            given = self._prefix_function(prompt, rows[row, :filled])
+            allowed = np.unique(np.asarray(given, np.int64))
+            if not allowed.size or allowed[0] < 0 or allowed[-1] >= self._vocabulary:
+                raise ValueError(
+                    f"`prefix_allowed_tokens_fn` must give ids from 0 to {self._vocabulary - 1}, at least one, for "
+                    f"prompt {prompt} after the tokens {rows[row, :filled].tolist()}; got {given!r}"
+                )
+            allow_only(logits[row], allowed)
+
+
+def refuse_no_numbers(row: np.ndarray, number: int, filled: int) -> None:
+    """Refuse a row of logits of which some are NaN or infinity.
+
+    Raises
+    ------
+    ValueError
+        It is such.
+    """
+    if np.isnan(row).any() or np.isposinf(row).any():
+        raise ValueError(
+            f"the model gives logits that are no numbers, in row {number} after {filled} tokens; look at its weights, "
+            "and at the range of its kind of numbers"
+        )

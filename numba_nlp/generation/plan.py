@@ -1,0 +1,274 @@
+"""What a call asks for, settled: prompts and sources as arrays, lengths as numbers, special tokens as ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from numba_nlp.generation.config import GenerationConfig
+from numba_nlp.generation.prompts import Rows, guess_mask, padded_left, take_rows
+from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, STOP_WORSE, BeamRules
+from numba_nlp.kernels.generation.counter_random import row_keys
+
+__all__ = ["Plan", "make_plan", "ragged_ids"]
+
+#: New tokens where nothing is said of lengths.
+_DEFAULT_NEW_TOKENS = 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One generation.
+
+    Attributes
+    ----------
+    config : GenerationConfig
+    prompts : Rows
+        What the rows begin with, padding at the left.
+    source : Rows or None
+        What the encoder reads; a decoder alone has none.
+    vocabulary : int
+        Tokens to choose from.
+    max_length, min_length : int
+        Columns, prompt included.
+    per_prompt : int
+        Rows of each prompt.
+    padding : int
+        What stands behind the end of a row.
+    """
+
+    config: GenerationConfig
+    prompts: Rows
+    source: Rows | None
+    vocabulary: int
+    max_length: int
+    min_length: int
+    per_prompt: int
+    padding: int
+
+    @property
+    def prompt_width(self) -> int:
+        """Columns of the prompts."""
+        return int(self.prompts.ids.shape[1])
+
+    @property
+    def new_tokens(self) -> int:
+        """Most new tokens of a row."""
+        return self.max_length - self.prompt_width
+
+    def first_rows(self) -> np.ndarray:
+        """Tokens of all rows, int32 ``[rows, max_length]``, of which the prompts are filled in."""
+        prompts = self.prompts.ids
+        rows = np.zeros((prompts.shape[0] * self.per_prompt, self.max_length), np.int32)
+        rows[:, : prompts.shape[1]] = np.repeat(prompts, self.per_prompt, axis=0)
+        return rows
+
+    def keys(self, copies: int) -> np.ndarray:
+        """Numbers that rows are drawn by: of their prompt, or source, and how many before it are equal.
+
+        Parameters
+        ----------
+        copies : int
+            Rows of a prompt.
+
+        Returns
+        -------
+        ndarray
+            uint64 ``[prompts * copies]``.
+        """
+        read = self.prompts if self.source is None else self.source
+        ids = np.ascontiguousarray(read.ids, np.int32)
+        mask = np.ones(ids.shape, np.uint8) if read.mask is None else read.mask.astype(np.uint8)
+        keys = np.zeros(ids.shape[0] * copies, np.uint64)
+        row_keys(ids, mask, copies, keys)
+        return keys
+
+    def beam_rules(self) -> BeamRules:
+        """When rows and sentences end."""
+        config = self.config
+        stop_tokens, stop_offsets = ragged_ids(config.stop_sequences)
+        stopping = {True: STOP_EARLY, False: STOP_WORSE, "never": STOP_NEVER}[config.early_stopping]
+        ends = len(config.eos_ids) + len(config.stop_sequences or ())
+        return BeamRules(
+            candidates=max(2, 1 + ends) * (config.num_beams // config.num_beam_groups),
+            prompt_width=self.prompt_width,
+            max_length=self.max_length,
+            length_penalty=config.length_penalty,
+            early_stopping=stopping,
+            eos_ids=np.array(config.eos_ids, np.int32),
+            stop_tokens=stop_tokens,
+            stop_offsets=stop_offsets,
+        )
+
+
+def ragged_ids(rows: tuple[tuple[int, ...], ...] | None) -> tuple[np.ndarray, np.ndarray]:
+    """Sequences of ids, one behind the other as int32, and where each begins and ends as int64."""
+    rows = rows or ()
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    offsets[1:] = np.cumsum([len(row) for row in rows])
+    return np.array([token for row in rows for token in row], np.int32), offsets
+
+
+def make_plan(
+    model: Any,
+    config: GenerationConfig,
+    input_ids: Any,
+    attention_mask: Any,
+    decoder_input_ids: Any,
+    decoder_attention_mask: Any,
+) -> Plan:
+    """Settle what a call asks for.
+
+    Parameters
+    ----------
+    model : Model
+        That generates.
+    config : GenerationConfig
+        Of the call.
+    input_ids, attention_mask, decoder_input_ids, decoder_attention_mask
+        As given.
+
+    Raises
+    ------
+    ValueError
+        The model does not generate, rows are malformed, or do not fit into the model.
+    TypeError
+        Ids are no whole numbers.
+    """
+    if getattr(model, "output", None) is None or not hasattr(model, "step"):
+        raise ValueError(
+            f"a {model.family or type(model).__name__} with the head {model.head!r} does not generate; load a decoder "
+            "with head='language_model', or an encoder-decoder with head='conditional_generation'"
+        )
+    padding = _padding(config)
+    if hasattr(model, "encode_source"):
+        vocabulary = model.settings.decoder_vocabulary
+        if input_ids is None:
+            raise ValueError("`input_ids` is missing: what the encoder reads")
+        source = take_rows(
+            input_ids,
+            attention_mask,
+            model.settings.vocabulary,
+            padding if padding < model.settings.vocabulary else 0,
+            side="right",
+            name="input_ids",
+            mask_name="attention_mask",
+        )
+        model.check_width(source.ids.shape[1], model.settings.positions)
+        inner = padding if padding < vocabulary else 0
+        prompts = _decoder_prompts(config, source, decoder_input_ids, decoder_attention_mask, vocabulary, inner)
+    else:
+        if decoder_input_ids is not None or decoder_attention_mask is not None:
+            raise ValueError(f"{model.family} has no encoder: give the prompt as `input_ids`, not `decoder_input_ids`")
+        vocabulary, source = model.settings.vocabulary, None
+        prompts = _prompts(config, input_ids, attention_mask, vocabulary, padding)
+    _check_ids(config, vocabulary)
+    width = prompts.ids.shape[1]
+    max_length = _max_length(config, width, getattr(model.settings, "positions", None))
+    min_length = config.min_length if config.min_new_tokens is None else width + config.min_new_tokens
+    return Plan(
+        config=config,
+        prompts=prompts,
+        source=source,
+        vocabulary=vocabulary,
+        max_length=max_length,
+        min_length=min_length,
+        per_prompt=max(config.num_beams, config.num_return_sequences),
+        padding=padding,
+    )
+
+
+def _padding(config: GenerationConfig) -> int:
+    """The padding token; a beam search of transformers 5 takes the first end token for it where it is 0."""
+    ends = config.eos_ids
+    if config.num_beams > 1 and config.num_beam_groups == 1 and ends and not config.pad_token_id:
+        return ends[0]
+    if config.pad_token_id is not None:
+        return config.pad_token_id
+    return ends[0] if ends else 0
+
+
+def _prompts(config: GenerationConfig, ids: Any, mask: Any, vocabulary: int, padding: int) -> Rows:
+    if ids is None:
+        if config.bos_token_id is None:
+            raise ValueError("`input_ids` is missing, and there is no `bos_token_id` to begin with")
+        ids, mask = [[config.bos_token_id]], None
+    pad = config.pad_token_id if config.pad_token_id is not None else padding
+    pad = pad if pad < vocabulary else 0  # it is masked, but must be a token of the model
+    rows = take_rows(ids, mask, vocabulary, pad, side="left", name="input_ids", mask_name="attention_mask")
+    if mask is None:
+        rows = guess_mask(rows, config.pad_token_id, config.eos_ids)
+    _refuse_empty(rows, "input_ids")
+    return padded_left(rows, pad)
+
+
+def _decoder_prompts(
+    config: GenerationConfig, source: Rows, ids: Any, mask: Any, vocabulary: int, padding: int
+) -> Rows:
+    sentences = source.ids.shape[0]
+    start = config.decoder_start_token_id if config.decoder_start_token_id is not None else config.bos_token_id
+    if ids is None:
+        if mask is not None:
+            raise ValueError("`decoder_attention_mask` is given without `decoder_input_ids`")
+        if start is None:
+            raise ValueError(
+                "neither `decoder_start_token_id` nor `bos_token_id` is known: say with which token the decoder "
+                "begins, or give `decoder_input_ids`"
+            )
+        return Rows(np.full((sentences, 1), start, np.int64), None)
+    rows = take_rows(
+        ids, mask, vocabulary, padding, side="left", name="decoder_input_ids", mask_name="decoder_attention_mask"
+    )
+    if rows.ids.shape[0] != sentences:
+        raise ValueError(
+            f"`decoder_input_ids` must have as many rows as `input_ids`, {sentences}, got {rows.ids.shape[0]}"
+        )
+    _refuse_empty(rows, "decoder_input_ids")
+    if start is not None and sentences and (rows.ids[:, 0] != start).all() and rows.mask is None:
+        # as transformers: rows that do not begin with the first token get it
+        rows = Rows(np.concatenate([np.full((sentences, 1), start, np.int64), rows.ids], axis=1), None)
+    return padded_left(rows, padding)
+
+
+def _refuse_empty(rows: Rows, name: str) -> None:
+    empty = np.flatnonzero(rows.lengths() == 0)
+    if empty.size:
+        raise ValueError(f"row {empty[0]} of `{name}` has no token: give it one to begin with")
+
+
+def _check_ids(config: GenerationConfig, vocabulary: int) -> None:
+    single = ("forced_bos_token_id", "decoder_start_token_id")
+    named = [(name, getattr(config, name)) for name in single if getattr(config, name) is not None]
+    named += [("forced_eos_token_id", token) for token in config.forced_eos_ids]
+    for name in ("suppress_tokens", "begin_suppress_tokens"):
+        named += [(name, token) for token in getattr(config, name) or ()]
+    for name in ("bad_words_ids", "stop_sequences"):
+        named += [(name, token) for row in getattr(config, name) or () for token in row]
+    for name, token in named:
+        if token >= vocabulary:
+            raise ValueError(f"`{name}` holds {token}, the model has tokens from 0 to {vocabulary - 1}")
+
+
+def _max_length(config: GenerationConfig, width: int, positions: int | None) -> int:
+    if config.max_new_tokens is not None:
+        said, longest = f"`max_new_tokens` {config.max_new_tokens}", width + config.max_new_tokens
+    elif config.max_length is not None:
+        said, longest = f"`max_length` {config.max_length}", config.max_length
+        if longest <= width:
+            raise ValueError(
+                f"{said} leaves no room for a new token behind prompts of {width} tokens; raise it, or say "
+                "`max_new_tokens`, which does not count the prompt"
+            )
+    else:
+        said, longest = f"the default of {_DEFAULT_NEW_TOKENS} new tokens", width + _DEFAULT_NEW_TOKENS
+        if positions is not None and width < positions:
+            longest = min(longest, positions)
+    # the last token of a row is not read any more
+    if positions is not None and longest - 1 > positions:
+        raise ValueError(
+            f"prompts of {width} tokens and {said} need {longest - 1} positions, the model has {positions}; cut the "
+            "prompts, or ask for fewer tokens"
+        )
+    return longest

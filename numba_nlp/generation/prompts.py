@@ -1,0 +1,136 @@
+"""What a generation begins with: rows of ids as arrays of one width, with their masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from numba_nlp.models.inputs import take_ids, take_mask
+
+__all__ = ["Rows", "guess_mask", "padded_left", "take_rows"]
+
+_CPU = torch.device("cpu")
+
+
+class Rows(NamedTuple):
+    """Rows of ids.
+
+    Attributes
+    ----------
+    ids : ndarray
+        int64 ``[rows, width]``.
+    mask : ndarray or None
+        bool of the same shape, true at tokens that count; None: all do.
+    """
+
+    ids: np.ndarray
+    mask: np.ndarray | None
+
+    def lengths(self) -> np.ndarray:
+        """Number of tokens that count in each row, int64 ``[rows]``."""
+        if self.mask is None:
+            return np.full(self.ids.shape[0], self.ids.shape[1], np.int64)
+        return self.mask.sum(1, dtype=np.int64)
+
+
+def take_rows(ids: Any, mask: Any, size: int, padding: int, *, side: str, name: str, mask_name: str) -> Rows:
+    """Check rows and make arrays of them.
+
+    Parameters
+    ----------
+    ids : array-like, Tensor, or sequence of rows of unlike lengths
+        Whole numbers.
+    mask : array-like or Tensor or None
+        Of the same shape; not for rows of unlike lengths, which are padded here.
+    size : int
+        Ids must be below it.
+    padding : int
+        Id that rows of unlike lengths are padded with.
+    side : {"left", "right"}
+        Where.
+    name, mask_name : str
+        What errors call them.
+
+    Raises
+    ------
+    ValueError
+        A row is empty, an id is not in the vocabulary, or shapes are others.
+    TypeError
+        They are no whole numbers.
+    """
+    if _is_ragged(ids):
+        if mask is not None:
+            raise ValueError(f"`{name}` has rows of unlike lengths, which need no `{mask_name}`: leave it out")
+        ids, mask = _pad(ids, padding, side)
+    taken = take_ids(ids, size, _CPU, name)
+    if taken.shape[0] and mask is not None:
+        taken_mask = take_mask(mask, taken, mask_name)
+        return Rows(taken.numpy(), None if taken_mask is None else taken_mask.numpy())
+    return Rows(taken.numpy(), None)
+
+
+def _is_ragged(ids: Any) -> bool:
+    if isinstance(ids, (torch.Tensor, np.ndarray)) or not isinstance(ids, Sequence) or isinstance(ids, (str, bytes)):
+        return False
+    return len({len(row) for row in ids if hasattr(row, "__len__")}) > 1
+
+
+def _pad(rows: Sequence[Any], padding: int, side: str) -> tuple[np.ndarray, np.ndarray]:
+    arrays = [np.asarray(row) for row in rows]
+    for number, array in enumerate(arrays):
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise TypeError(f"row {number} must be whole numbers, got {rows[number]!r}")
+    width = max(array.size for array in arrays)
+    ids = np.full((len(arrays), width), padding, np.int64)
+    mask = np.zeros((len(arrays), width), bool)
+    for number, array in enumerate(arrays):
+        where = slice(0, array.size) if side == "right" else slice(width - array.size, width)
+        ids[number, where] = array
+        mask[number, where] = True
+    return ids, mask
+
+
+def guess_mask(rows: Rows, padding: int | None, ends: tuple[int, ...]) -> Rows:
+    """Rows with a mask where padding tokens tell what it is, as transformers guesses it for decoders.
+
+    Parameters
+    ----------
+    rows : Rows
+        Without a mask.
+    padding : int or None
+        The padding token.
+    ends : tuple of int
+        Tokens that end rows; one that is the padding token too may be meant.
+    """
+    if padding is None or padding in ends or rows.mask is not None:
+        return rows
+    counted = rows.ids != padding
+    return rows if counted.all() else Rows(rows.ids, counted)
+
+
+def padded_left(rows: Rows, padding: int) -> Rows:
+    """Rows with their padding at the left; those that have it there already stay as they are.
+
+    Parameters
+    ----------
+    rows : Rows
+    padding : int
+        Id for the padding of rows that are moved.
+    """
+    if rows.mask is None or rows.mask[:, -1].all():
+        return rows
+    ids, mask = rows.ids.copy(), rows.mask.copy()
+    width = ids.shape[1]
+    for number in np.flatnonzero(~mask[:, -1]):
+        tokens = ids[number, mask[number]]
+        ids[number] = padding
+        mask[number] = False
+        if tokens.size:
+            ids[number, width - tokens.size :] = tokens
+            mask[number, width - tokens.size :] = True
+    # columns that no row uses any more
+    first = int(mask.any(0).argmax()) if mask.any() else width - 1
+    return Rows(np.ascontiguousarray(ids[:, first:]), np.ascontiguousarray(mask[:, first:]))

@@ -1,0 +1,63 @@
+"""Plain twin of ``numba_nlp.kernels.generation.beam_groups``: lists of finished rows, sorted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER
+from numba_nlp.reference.generation.beams import best_candidates, ends_row, finish_row, move_rows
+
+__all__ = ["advance_group", "penalize_chosen"]
+
+
+def penalize_chosen(logits, chosen, penalty):
+    """Make tokens that earlier groups chose in this step less probable."""
+    vocabulary = logits.shape[1]
+    for rows, tokens in zip(np.split(logits, len(chosen)), chosen, strict=True):
+        for token in tokens[tokens < vocabulary]:
+            rows[:, token] -= penalty
+
+
+def advance_group(logits, shifts, rows, filled, units, padding, rules, state, scratch, next_rows, next_tokens, parents):
+    """Take one step of one group of all sentences that go on."""
+    beams = state.running.shape[1]
+    width = filled + 1 - rules.prompt_width
+    for a, unit in enumerate(units):
+        if state.done[unit]:
+            state.tokens[width - 1, unit] = padding
+            state.parents[width - 1, unit] = range(beams)
+        else:
+            n = best_candidates(logits, shifts, state.running[unit], a * beams, scratch)
+            candidates = [(scratch.totals[i], scratch.beams[i], scratch.tokens[i], scratch.values[i]) for i in range(n)]
+            _advance(rows[a * beams :], filled, unit, candidates, rules, state)
+        move_rows(rows, filled, a * beams, unit, rules, state, next_rows, next_tokens, parents)
+
+
+def _advance(rows, filled, unit, candidates, rules, state):
+    beams = state.running.shape[1]
+    width = filled + 1 - rules.prompt_width
+    norm = np.float32(float(width) ** rules.length_penalty)
+    ends = [
+        ends_row(rows[beam], rules.prompt_width, filled, token, rules.eos_ids, rules.stop_tokens, rules.stop_offsets)
+        for _, beam, token, _ in candidates
+    ]
+    for (total, beam, token, value), end in list(zip(candidates, ends, strict=True))[:beams]:
+        if end:
+            finish_row(state, unit, np.float32(total / norm), width, beam, token, value)
+    on = [candidate for candidate, end in zip(candidates, ends, strict=True) if not end]
+    on += [(np.float32(-np.inf), 0, 0, np.float32(0))] * beams
+    for place, (total, beam, token, value) in enumerate(on[:beams]):
+        state.running[unit, place] = total
+        state.parents[width - 1, unit, place] = beam
+        state.tokens[width - 1, unit, place] = token
+        state.values[width - 1, unit, place] = value
+    if all(state.finished_width[unit] > 0):
+        longest = rules.early_stopping == STOP_NEVER and rules.length_penalty > 0
+        hoped_width = rules.max_length - rules.prompt_width if longest else width
+        hoped = np.float32(candidates[0][0] / np.float32(float(hoped_width) ** rules.length_penalty))
+        if rules.early_stopping == STOP_EARLY or state.finished[unit].min() >= hoped:
+            state.done[unit] = 1
+    if not state.done[unit] and filled + 1 >= rules.max_length:
+        for total, beam, token, value in on[:beams]:
+            finish_row(state, unit, np.float32(total / norm), width, beam, token, value)
+        state.done[unit] = 1
