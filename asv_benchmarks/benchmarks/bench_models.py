@@ -3,12 +3,15 @@
 The ratio in one process, passes of both by turns (which asv cannot do), is printed by
 
     python -m asv_benchmarks.benchmarks.bench_models [part of a name ...]
+
+and with ``--memory`` the peak memory of a process each that loads the model and makes the largest pass.
 """
 
 from __future__ import annotations
 
 import inspect
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -150,5 +153,32 @@ def ratios(names: list[str], rounds: int = 15) -> None:
                 )
 
 
+#: Loads a model, makes a pass, and prints the peak of its process in KiB.
+_CHILD = """
+import resource, sys
+from pathlib import Path
+from asv_benchmarks.benchmarks.bench_models import load, make_call
+make_call(load(sys.argv[1], sys.argv[2], Path(sys.argv[3])), "8x32 padded")()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def memory(names: list[str]) -> None:
+    """Print the peak memory of both libraries, each in a process of its own."""
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            write_checkpoint(name, Path(folder))
+            peaks = {}
+            for backend in ("numba_nlp", "transformers"):
+                command = [sys.executable, "-c", _CHILD, backend, name, folder]
+                done = subprocess.run(command, check=True, capture_output=True, text=True)
+                peaks[backend] = int(done.stdout.split()[-1]) / 1024
+            print(
+                f"{name:36} ours {peaks['numba_nlp']:6.0f} MB, transformers {peaks['transformers']:6.0f} MB", flush=True
+            )
+
+
 if __name__ == "__main__":
-    ratios([name for name in MODELS if not sys.argv[1:] or any(part in name for part in sys.argv[1:])])
+    parts = [part for part in sys.argv[1:] if part != "--memory"]
+    chosen = [name for name in MODELS if not parts or any(part in name for part in parts)]
+    (memory if "--memory" in sys.argv else ratios)(chosen)
