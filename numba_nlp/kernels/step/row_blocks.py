@@ -125,48 +125,37 @@ if VECTOR:
 else:
 
     @kernel
-    def half_value(bits):
-        """Value of a float16.
+    def float_value(bits, fraction_bits, exponent_bits):
+        """Value of a number of 16 bits: sign, exponent, fraction, as IEEE 754 has them.
 
         Parameters
         ----------
         bits : uint16
+        fraction_bits, exponent_bits : int64
+            15 in sum.
 
         Returns
         -------
         float32
         """
         number = np.int64(bits)
-        exponent, rest = (number >> 10) & 31, number & 1023
-        if exponent == 31:
+        one, largest = 1 << fraction_bits, (1 << exponent_bits) - 1
+        exponent, rest = (number >> fraction_bits) & largest, number & (one - 1)
+        if exponent == largest:
             value = math.inf if rest == 0 else math.nan
-        elif exponent == 0:
-            value = rest * 2.0**-24
         else:
-            value = (1024 + rest) * 2.0 ** (exponent - 25)
+            if exponent > 0:
+                rest += one
+            value = rest * 2.0 ** (max(exponent, 1) - (largest >> 1) - fraction_bits)
         return np.float32(-value if number >> 15 else value)
 
     @kernel
-    def brain_value(bits):
-        """Value of a bfloat16.
+    def _half_value(bits):
+        return float_value(bits, 10, 5)
 
-        Parameters
-        ----------
-        bits : uint16
-
-        Returns
-        -------
-        float32
-        """
-        number = np.int64(bits)
-        exponent, rest = (number >> 7) & 255, number & 127
-        if exponent == 255:
-            value = math.inf if rest == 0 else math.nan
-        elif exponent == 0:
-            value = rest * 2.0**-133
-        else:
-            value = (128 + rest) * 2.0 ** (exponent - 134)
-        return np.float32(-value if number >> 15 else value)
+    @kernel
+    def _brain_value(bits):
+        return float_value(bits, 7, 8)
 
     @kernel
     def _as_it_is(weight):
@@ -196,6 +185,6 @@ else:
                 out[out_first + row * stride + column] = total
 
     multiply_float32 = kernel(specialise(_multiply_block, "multiply_float32", value_of=_as_it_is))
-    multiply_float16 = kernel(specialise(_multiply_block, "multiply_float16", value_of=half_value))
-    multiply_bfloat16 = kernel(specialise(_multiply_block, "multiply_bfloat16", value_of=brain_value))
+    multiply_float16 = kernel(specialise(_multiply_block, "multiply_float16", value_of=_half_value))
+    multiply_bfloat16 = kernel(specialise(_multiply_block, "multiply_bfloat16", value_of=_brain_value))
     multiply_int8 = kernel(specialise(_multiply_block, "multiply_int8", value_of=_as_it_is))
