@@ -133,6 +133,8 @@ def test_kept_rows_go_on(seed, sentences, beams, once, padded):
     sources = torch.from_numpy(rng.standard_normal((LAYERS, sentences, HEADS, 3, WIDTH)))
     source_mask = torch.from_numpy(rng.random((sentences, 3)) < 0.7)
     cache.set_source(3, source_mask)
+    # a source without any token is attended to as a whole
+    source_mask[~source_mask.any(1)] = True
     for layer in range(LAYERS):
         cache.store_source(layer, sources[layer], -sources[layer])
     rows = Rows(cache.rows)
