@@ -11,7 +11,7 @@ from numba_nlp.kernels.generation.beam_memory import BeamState, new_beam_scratch
 from numba_nlp.kernels.generation.beam_sampling import advance_drawn_beams, new_draw_scratch
 from numba_nlp.kernels.generation.beams import advance_beams, write_sequence
 
-__all__ = ["FoundRows", "search_beams"]
+__all__ = ["FoundRows", "search_beams", "write_rows"]
 
 #: Rows, their scores, and the values of their new tokens.
 FoundRows = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -69,7 +69,8 @@ def search_beams(steps: Steps, plan: Plan, edits: RowEdits, seed: np.uint64) -> 
         if still_open < active.size:
             active, chosen = _drop_done(steps, state, active, beams, rows, *chosen)
         logits = steps.advance(*chosen)
-    return _write(plan, state)
+    units, places = np.indices((sentences, plan.config.num_return_sequences))
+    return write_rows(plan, state, units, places)
 
 
 def _drop_done(
@@ -91,15 +92,24 @@ def _drop_done(
     return active[kept], (next_tokens[old], parents[old] - moved)
 
 
-def _write(plan: Plan, state: BeamState) -> FoundRows:
-    sentences, returned = plan.prompts.ids.shape[0], plan.config.num_return_sequences
-    width = int(state.finished_width[:, :returned].max(initial=0))
-    found = np.full((sentences * returned, plan.prompt_width + width), plan.padding, np.int32)
+def write_rows(plan: Plan, state: BeamState, units: np.ndarray, places: np.ndarray) -> FoundRows:
+    """Write finished rows out.
+
+    Parameters
+    ----------
+    plan : Plan
+    state : BeamState
+        At the end of the search.
+    units, places : ndarray
+        int ``[prompts, returned]``: "sentence" of the state, and place among its finished rows.
+    """
+    returned = units.shape[1]
+    width = int(state.finished_width[units, places].max(initial=0))
+    found = np.full((units.size, plan.prompt_width + width), plan.padding, np.int32)
     found[:, : plan.prompt_width] = np.repeat(plan.prompts.ids, returned, axis=0)
-    values = np.zeros((sentences * returned, width), np.float32)
-    scores = np.full(sentences * returned, -np.inf, np.float32)
-    for row in range(sentences * returned):
-        sentence, place = divmod(row, returned)
-        if write_sequence(state, sentence, place, found[row, plan.prompt_width :], values[row]):
-            scores[row] = state.finished[sentence, place]
+    values = np.zeros((units.size, width), np.float32)
+    scores = np.full(units.size, -np.inf, np.float32)
+    for row, (unit, place) in enumerate(zip(units.flat, places.flat, strict=True)):
+        if write_sequence(state, unit, place, found[row, plan.prompt_width :], values[row]):
+            scores[row] = state.finished[unit, place]
     return found, scores, values

@@ -6,13 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from numba_nlp.generation.beam_search import FoundRows
+from numba_nlp.generation.beam_search import FoundRows, write_rows
 from numba_nlp.generation.edits import RowEdits
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.steps import Steps
 from numba_nlp.kernels.generation.beam_groups import advance_group, penalize_chosen
-from numba_nlp.kernels.generation.beam_memory import BeamState, new_beam_scratch, new_beam_state
-from numba_nlp.kernels.generation.beams import write_sequence
+from numba_nlp.kernels.generation.beam_memory import new_beam_scratch, new_beam_state
 
 __all__ = ["search_groups"]
 
@@ -81,26 +80,8 @@ def search_groups(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
             active, rows, tokens = active[going_on], rows[going_on], tokens[going_on]
         read = np.where(tokens < plan.vocabulary, tokens, 0)  # groups that are done read padding
         logits = steps.advance(np.ascontiguousarray(read.ravel()), np.ascontiguousarray(parents.ravel()))
-    return _write(plan, state)
-
-
-def _write(plan: Plan, state: BeamState) -> FoundRows:
-    """The best rows of all groups together, the best first."""
-    sentences, returned = plan.prompts.ids.shape[0], plan.config.num_return_sequences
-    groups = plan.config.num_beam_groups
+    # the best rows of all groups together
     scores = state.finished.reshape(sentences, -1)
-    best = np.argsort(-scores, axis=1, kind="stable")[:, :returned]
-    widths = np.take_along_axis(state.finished_width.reshape(sentences, -1), best, 1)
-    width = int(widths.max(initial=0))
-    found = np.full((sentences * returned, plan.prompt_width + width), plan.padding, np.int32)
-    found[:, : plan.prompt_width] = np.repeat(plan.prompts.ids, returned, axis=0)
-    values = np.zeros((sentences * returned, width), np.float32)
-    kept = np.full(sentences * returned, -np.inf, np.float32)
-    per_group = plan.config.num_beams // groups
-    for row in range(sentences * returned):
-        sentence, number = divmod(row, returned)
-        group, place = divmod(int(best[sentence, number]), per_group)
-        unit = sentence * groups + group
-        if write_sequence(state, unit, place, found[row, plan.prompt_width :], values[row]):
-            kept[row] = state.finished[unit, place]
-    return found, kept, values
+    best = np.argsort(-scores, axis=1, kind="stable")[:, : config.num_return_sequences]
+    group_of_best, places = np.divmod(best, width)
+    return write_rows(plan, state, np.arange(sentences)[:, None] * groups + group_of_best, places)

@@ -14,6 +14,7 @@ import numpy as np
 
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, UNLIKELY
+from numba_nlp.kernels.generation.row_rules import ends_with
 from numba_nlp.kernels.generation.row_values import select_top
 
 __all__ = [
@@ -55,14 +56,8 @@ def ends_row(row, begin, filled, token, eos_ids, stop_tokens, stop_offsets):
             return True
     for s in range(stop_offsets.size - 1):
         first, last = stop_offsets[s], stop_offsets[s + 1] - 1
-        if stop_tokens[last] != token or last - first > filled - begin:
-            continue
-        same = True
-        for i in range(1, last - first + 1):
-            if stop_tokens[last - i] != row[filled - i]:
-                same = False
-                break
-        if same:
+        fits = last - first <= filled - begin
+        if fits and stop_tokens[last] == token and ends_with(row, filled, stop_tokens, first, last - first):
             return True
     return False
 

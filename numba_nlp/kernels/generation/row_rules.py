@@ -28,6 +28,7 @@ __all__ = [
     "ban_ids",
     "ban_repeated_ngrams",
     "ban_sequences",
+    "ends_with",
     "force_ids",
     "penalize_repetition",
     "renormalize",
@@ -68,6 +69,27 @@ def penalize_repetition(row, shift, tokens, first, filled, penalty, saved):
 
 
 @kernel
+def ends_with(tokens, filled, sequence, start, n):
+    """Whether a row ends with a part of a sequence.
+
+    Parameters
+    ----------
+    tokens, filled : int32[T], int64
+        ``tokens[:filled]`` is the row, of ``n`` tokens at least.
+    sequence, start, n : int32[L], int64, int64
+        ``sequence[start:start + n]``.
+
+    Returns
+    -------
+    bool
+    """
+    same = np.int64(0)
+    while same < n and sequence[start + same] == tokens[filled - n + same]:
+        same += 1
+    return same == n
+
+
+@kernel
 def ban_repeated_ngrams(row, history, length, tokens, filled, size):
     """Forbid what would complete an n-gram that is in the history.
 
@@ -86,10 +108,7 @@ def ban_repeated_ngrams(row, history, length, tokens, filled, size):
     if filled < before:
         return
     for start in range(length - before):
-        i = 0
-        while i < before and history[start + i] == tokens[filled - before + i]:
-            i += 1
-        if i == before:
+        if ends_with(tokens, filled, history, start, before):
             token = np.int64(history[start + before])
             if 0 <= token < row.size:
                 row[token] = _NOTHING
@@ -111,12 +130,7 @@ def ban_sequences(row, tokens, filled, sequences, offsets):
     for number in range(offsets.size - 1):
         start = offsets[number]
         before = offsets[number + 1] - 1 - start
-        if before > filled:
-            continue
-        i = 0
-        while i < before and sequences[start + i] == tokens[filled - before + i]:
-            i += 1
-        if i == before:
+        if before <= filled and ends_with(tokens, filled, sequences, start, before):
             token = np.int64(sequences[start + before])
             if 0 <= token < row.size:
                 row[token] = _NOTHING
