@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from numba_nlp.generation.edits import RowEdits, refuse_no_numbers
+from numba_nlp.generation.edits import RowEdits, no_token, refuse_no_numbers
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.steps import Steps
 from numba_nlp.kernels.generation.chosen import append_tokens, draw_rows, take_largest
@@ -116,7 +116,4 @@ def _refuse_nothing(logits: np.ndarray, values: np.ndarray, filled: int) -> None
     if not wrong.size:
         return
     refuse_no_numbers(logits[wrong[0]], int(wrong[0]), filled)
-    raise ValueError(
-        f"the options leave no token for row {wrong[0]} after {filled} tokens: `suppress_tokens`, `bad_words_ids`, "
-        "repeated n-grams, processors and the like rule out all of them"
-    )
+    raise no_token(int(wrong[0]), filled)

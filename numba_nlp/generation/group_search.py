@@ -11,9 +11,9 @@ from numba_nlp.generation.edits import RowEdits
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.steps import Steps
 from numba_nlp.kernels.generation.beam_groups import advance_group, penalize_chosen
-from numba_nlp.kernels.generation.beam_memory import new_beam_scratch, new_beam_state
+from numba_nlp.kernels.generation.beam_memory import BeamState, new_beam_scratch, new_beam_state
 
-__all__ = ["search_groups"]
+__all__ = ["search_groups", "write_best"]
 
 
 def search_groups(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
@@ -80,8 +80,20 @@ def search_groups(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
             active, rows, tokens = active[going_on], rows[going_on], tokens[going_on]
         read = np.where(tokens < plan.vocabulary, tokens, 0)  # groups that are done read padding
         logits = steps.advance(np.ascontiguousarray(read.ravel()), np.ascontiguousarray(parents.ravel()))
-    # the best rows of all groups together
-    scores = state.finished.reshape(sentences, -1)
-    best = np.argsort(-scores, axis=1, kind="stable")[:, : config.num_return_sequences]
+    return write_best(plan, state)
+
+
+def write_best(plan: Plan, state: BeamState) -> FoundRows:
+    """Write the best rows of all groups of each prompt out.
+
+    Parameters
+    ----------
+    plan : Plan
+    state : BeamState
+        At the end of the search, with the groups of a prompt side by side.
+    """
+    groups, width = plan.config.num_beam_groups, state.finished.shape[1]
+    scores = state.finished.reshape(-1, groups * width)
+    best = np.argsort(-scores, axis=1, kind="stable")[:, : plan.config.num_return_sequences]
     group_of_best, places = np.divmod(best, width)
-    return write_rows(plan, state, np.arange(sentences)[:, None] * groups + group_of_best, places)
+    return write_rows(plan, state, np.arange(scores.shape[0])[:, None] * groups + group_of_best, places)
