@@ -16,14 +16,15 @@ from numba_nlp.generation.device.choice import DeviceChoice
 from numba_nlp.generation.device.groups import DeviceGroups
 from numba_nlp.generation.device.host_calls import HostCalls
 from numba_nlp.generation.device.progress import Mailbox, Report, refuse_trouble
-from numba_nlp.generation.device.repeated import Capture, Repeated, capture_of, own_stream
+from numba_nlp.generation.device.repeated import Repeated, capture_of, own_stream
 from numba_nlp.generation.edits import PrefixFunction, Processor
 from numba_nlp.generation.plan import Plan
 
-__all__ = ["DeviceSteps", "Search", "generate_on_device"]
+__all__ = ["DeviceSteps", "Search", "generate_on_device", "make_search"]
 
-#: Steps that may be under way before the host looks at the first of them. Those behind the end change nothing.
-_LATE = 4
+#: Steps that may be under way before the host looks at the first of them, by the type of the device. Those behind the
+#: end of all rows change nothing. On the CPU they would be work for nothing.
+_LATE = {"cpu": 0, "cuda": 4}
 
 
 class Search(Protocol):
@@ -101,9 +102,6 @@ def generate_on_device(
     processors: Sequence[Processor],
     prefix_function: PrefixFunction | None,
     streamer: Streamer | None,
-    *,
-    late: int | None = None,
-    capture: Capture | None = None,
 ) -> FoundRows:
     """Generate, all of it on the device of the model.
 
@@ -115,11 +113,6 @@ def generate_on_device(
         Of sampling.
     processors, prefix_function, streamer
         As of :func:`numba_nlp.generation.generate`.
-    late : int, optional
-        Steps that may be under way; by default 4 on CUDA, one with a streamer, and none where the host is waited for
-        anyway: on the CPU, or by callables.
-    capture : Capture, optional
-        How steps are captured; by default as CUDA graphs, where the model is on CUDA.
 
     Returns
     -------
@@ -132,17 +125,17 @@ def generate_on_device(
         The model gives no numbers, the options leave no token, or the device is another than CPU and CUDA.
     """
     device = model.device
-    if device.type not in ("cpu", "cuda"):
+    if device.type not in _LATE:
         raise ValueError(f"the engine 'device' works on CUDA and on the CPU, the model is on {device}: engine='torch'")
     calls = HostCalls(processors, prefix_function, plan.vocabulary)
-    if late is None:
-        late = 0 if calls or device.type == "cpu" else 1 if streamer is not None else _LATE
+    # who looks at tokens wants them soon; callables wait for every step anyway
+    late = min(_LATE[device.type], 0 if calls else 1 if streamer is not None else _LATE[device.type])
     with own_stream(device):
-        search = _make_search(plan, calls, seed, device, streams=streamer is not None)
+        search = make_search(plan, calls, seed, device, streams=streamer is not None)
         if streamer is not None:
             streamer.put(torch.from_numpy(plan.first_rows()[:, : plan.prompt_width].astype(np.int64)))
         steps = 0
-        for numbers in _reports(DeviceSteps(model, plan, search), search, plan, calls, late, capture):
+        for numbers in _reports(DeviceSteps(model, plan, search), search, plan, calls, late):
             refuse_trouble(numbers)
             steps += 1
             if streamer is not None:
@@ -152,7 +145,7 @@ def generate_on_device(
         return search.results(steps)
 
 
-def _make_search(plan: Plan, calls: HostCalls, seed: np.uint64, device: torch.device, *, streams: bool) -> Search:
+def make_search(plan: Plan, calls: HostCalls, seed: np.uint64, device: torch.device, *, streams: bool) -> Search:
     if plan.config.num_beam_groups > 1:
         return DeviceGroups(plan, calls, device)
     if plan.config.num_beams > 1:
@@ -161,10 +154,10 @@ def _make_search(plan: Plan, calls: HostCalls, seed: np.uint64, device: torch.de
 
 
 def _reports(
-    steps: DeviceSteps, search: Search, plan: Plan, calls: HostCalls, late: int, capture: Capture | None
+    steps: DeviceSteps, search: Search, plan: Plan, calls: HostCalls, late: int
 ) -> Iterator[Tensor]:
     """Run the steps, and give the report of each until nothing is open."""
-    capture = capture_of(search.tokens.device) if capture is None else capture
+    capture = capture_of(search.tokens.device)
     # callables of the user are called by the host and cannot be captured; what the model does can
     repeated = Repeated(steps.read if calls else steps.advance, capture, plan.new_tokens - 1, steps.forget_call)
     mailbox = Mailbox(search.report.numbers, late)
