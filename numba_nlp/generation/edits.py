@@ -131,7 +131,9 @@ class RowEdits:
         for row in range(logits.shape[0]):
             prompt = int(numbers[row // per_prompt])
             tokens = rows[row, :filled]
-            allow_only(logits[row], take_allowed(self._prefix_function(prompt, tokens), prompt, tokens, self._vocabulary))
+            allow_only(
+                logits[row], take_allowed(self._prefix_function(prompt, tokens), prompt, tokens, self._vocabulary)
+            )
 
 
 def take_allowed(given: Any, prompt: int, tokens: np.ndarray, vocabulary: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Steps on the device: what they may not do, and that one is as the other, so that a CUDA graph can take their place."""
+"""Steps on the device: what they may not do; that one does what the other does, as a CUDA graph needs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ FAMILIES = {
     "openai-gpt": ({**GPT2, "model_type": "openai-gpt"}, "language_model"),
     "xlnet": (XLNET, "language_model"),
     "bart": (BART, "conditional_generation"),
-    "marian": ({**BART, "model_type": "marian", "pad_token_id": 0, "decoder_start_token_id": 0}, "conditional_generation"),
+    "marian": (
+        {**BART, "model_type": "marian", "pad_token_id": 0, "decoder_start_token_id": 0},
+        "conditional_generation",
+    ),
     "t5": (T5, "conditional_generation"),
 }
 RULES: dict[str, Any] = {
@@ -102,7 +105,7 @@ def test_the_watch_sees() -> None:
     values = torch.zeros(3)
     for wrong in (
         lambda: values.sum().item(),
-        lambda: values.nonzero(),
+        values.nonzero,
         lambda: values[values > 0],
         lambda: torch.tensor([1.0]),
         lambda: values.to("meta"),
@@ -129,7 +132,9 @@ def taped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return captures
 
 
-@pytest.mark.parametrize("family", ["GPT2LMHeadModel", "XLNetLMHeadModel", "MarianMTModel", "T5ForConditionalGeneration"])
+@pytest.mark.parametrize(
+    "family", ["GPT2LMHeadModel", "XLNetLMHeadModel", "MarianMTModel", "T5ForConditionalGeneration"]
+)
 def test_captured_steps_give_the_same(family: str, taped: list[int], tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or later)")
     from tools.engine_cases import compare_engines, draw_own_case
@@ -216,8 +221,15 @@ def test_trouble_is_said_late(taped: list[int]) -> None:
             broken.generate([[3]], max_new_tokens=12, engine="device", **options)
     with pytest.raises(ValueError, match="no token for row 0 after 4 tokens"):
         # the last n-gram rules the last token out
-        model.generate([[5, 6]], max_new_tokens=12, no_repeat_ngram_size=1, bad_words_ids=[[i] for i in range(9, 40)], 
-                       suppress_tokens=[0, 1, 2, 3, 4], eos_token_id=None, engine="device")
+        model.generate(
+            [[5, 6]],
+            max_new_tokens=12,
+            no_repeat_ngram_size=1,
+            bad_words_ids=[[i] for i in range(9, 40)],
+            suppress_tokens=[0, 1, 2, 3, 4],
+            eos_token_id=None,
+            engine="device",
+        )
 
 
 def test_engines_by_name() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -145,9 +147,9 @@ class DeviceGroups:
                 rows,
                 filled,
                 going_on,
-                first=lambda wide, chosen=chosen: penalize_chosen(wide, chosen, self._penalty),
+                first=partial(penalize_chosen, chosen=chosen, penalty=self._penalty),
             )
-            wrong.append((shift.isnan().view(sentences, beams) & going_on[:, None]))
+            wrong.append(shift.isnan().view(sentences, beams) & going_on[:, None])
             shift = self._edits.renormalize(values, shift)
             found = best_candidates(values, shift, state.running, self._steps.rules.candidates)
             advance_group(self._steps, rows, filled, found, self._plan.padding, state)

@@ -146,6 +146,18 @@ def generate_on_device(
 
 
 def make_search(plan: Plan, calls: HostCalls, seed: np.uint64, device: torch.device, *, streams: bool) -> Search:
+    """What chooses tokens, before the first step.
+
+    Parameters
+    ----------
+    plan : Plan
+    calls : HostCalls
+    seed : uint64
+        Of sampling.
+    device : torch.device
+    streams : bool
+        Whether the host wants the tokens of each step, which beams have not.
+    """
     if plan.config.num_beam_groups > 1:
         return DeviceGroups(plan, calls, device)
     if plan.config.num_beams > 1:
@@ -153,9 +165,7 @@ def make_search(plan: Plan, calls: HostCalls, seed: np.uint64, device: torch.dev
     return DeviceChoice(plan, calls, seed, device, streams=streams)
 
 
-def _reports(
-    steps: DeviceSteps, search: Search, plan: Plan, calls: HostCalls, late: int
-) -> Iterator[Tensor]:
+def _reports(steps: DeviceSteps, search: Search, plan: Plan, calls: HostCalls, late: int) -> Iterator[Tensor]:
     """Run the steps, and give the report of each until nothing is open."""
     capture = capture_of(search.tokens.device)
     # callables of the user are called by the host and cannot be captured; what the model does can
