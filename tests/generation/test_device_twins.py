@@ -175,7 +175,7 @@ def test_rules_are_the_same(rules, row, shift, both, firsts, source):
     firsts = np.minimum(firsts, filled)
     wide = torch.zeros(2, len(row) + 1)
     wide[:, :-1] = tensor(values)
-    restrictions = Restrictions(rules, len(row), CPU)
+    restrictions = Restrictions(rules, len(row), len(row) + 1, CPU)
     given_ = wide, torch.full((2,), shift, dtype=torch.float64)
     count = torch.tensor(filled)
     restrictions.apply_history_rules(*given_, tensor(written), tensor(firsts), count, tensor(sources))

@@ -136,7 +136,7 @@ class DeviceSearch:
         step = filled - self._plan.prompt_width
         going_on = ~state.done
         values, shift = self._edits(logits, rows, filled, going_on)
-        wrong = shift.isnan() & going_on.repeat_interleave(state.running.shape[1])
+        wrong = (shift.isnan().view(state.running.shape) & going_on[:, None]).view(-1)
         room = self._steps.rules.candidates
         if self._keys is None:
             shift = self._edits.renormalize(values, shift)

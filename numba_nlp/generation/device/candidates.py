@@ -29,13 +29,13 @@ def best_candidates(rows: Tensor, shift: Tensor, running: Tensor, room: int) -> 
     sentences, beams = running.shape
     k = min(room, rows.shape[1])
     best, tokens = select_top(rows, k)
-    values = (best.double() - shift[:, None]).float().view(sentences, beams * k)
-    totals = running.repeat_interleave(k, 1) + values
+    values = (best.double() - shift[:, None]).float().view(sentences, beams, k)
+    totals = (running[:, :, None] + values).view(sentences, beams * k)
     ordered, places = sort_descending(totals)
     ordered, places = ordered[:, :room], places[:, :room]
     return Candidates(
         totals=ordered,
-        values=values.gather(1, places),
+        values=values.view(sentences, beams * k).gather(1, places),
         beams=places // k,
         tokens=tokens.view(sentences, beams * k).gather(1, places),
         real=torch.ones_like(places, dtype=torch.bool),
@@ -56,8 +56,8 @@ def draw_candidates(
     """
     sentences, beams = running.shape
     size = beams * rows.shape[1]
-    values = (rows.double() - shift[:, None]).float().view(sentences, size)
-    totals = running.repeat_interleave(rows.shape[1], 1) + values
+    values = (rows.double() - shift[:, None]).float().view(sentences, beams, rows.shape[1])
+    totals = (running[:, :, None] + values).view(sentences, size)
     lanes = torch.arange(size, device=rows.device)
     noise = -(-uniform(seed, keys[:, None], step, lanes).log()).log()
     picks = (totals.double() + noise).topk(min(room, size)).indices.sort(-1).values
@@ -65,7 +65,7 @@ def draw_candidates(
     picks = picks.gather(1, order)
     return Candidates(
         totals=ordered,
-        values=values.gather(1, picks),
+        values=values.view(sentences, size).gather(1, picks),
         beams=picks // rows.shape[1],
         tokens=picks % rows.shape[1],
         real=ordered > float("-inf"),

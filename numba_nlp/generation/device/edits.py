@@ -16,6 +16,9 @@ from numba_nlp.generation.plan import Plan
 
 __all__ = ["DeviceEdits"]
 
+#: Rows of values have a multiple of so many columns, so that each begins where wide loads may.
+_ALIGNED = 32
+
 
 class DeviceEdits:
     """What changes the logits of a step before tokens are taken from them.
@@ -35,14 +38,15 @@ class DeviceEdits:
         self._vocabulary = plan.vocabulary
         self._calls = calls
         self._rules = plan.row_rules()
-        self._restrictions = Restrictions(self._rules, plan.vocabulary, device)
+        columns = (plan.vocabulary // _ALIGNED + 1) * _ALIGNED
+        self._restrictions = Restrictions(self._rules, plan.vocabulary, columns, device)
 
         def of_rows(array: np.ndarray) -> Tensor:
             return torch.from_numpy(np.repeat(array.astype(np.int64), per_prompt, axis=0)).to(device)
 
         self._sources, self._firsts = of_rows(plan.source_ids()), of_rows(plan.first_columns())
         n_rows = plan.prompts.ids.shape[0] * per_prompt
-        self._wide = torch.zeros(n_rows, plan.vocabulary + 1, device=device)
+        self._wide = torch.zeros(n_rows, columns, device=device)
         self._no_shift = torch.zeros(n_rows, dtype=torch.float64, device=device)
 
     def __call__(
@@ -65,7 +69,7 @@ class DeviceEdits:
         going_on : Tensor
             bool ``[P]``: prompts that are not done.
         first : callable, optional
-            Changes the values, with one column more than there are tokens, before the rules do.
+            Changes the values, with more columns than there are tokens, before the rules do.
 
         Returns
         -------

@@ -28,15 +28,16 @@ def penalize_chosen(wide: Tensor, chosen: Tensor, penalty: float) -> None:
     Parameters
     ----------
     wide : Tensor
-        float32 ``[S * W, V + 1]``: rows of one group; changed. The last column takes what is no token.
+        float32 ``[S * W, C]``: rows of one group; changed. The last column takes what is no token.
     chosen : Tensor
         int64 ``[S, n]``: tokens of the earlier groups.
     penalty : float
     """
-    beams = wide.shape[0] // chosen.shape[0]
-    ids = chosen.clamp(max=wide.shape[1] - 1).repeat_interleave(beams, 0)
+    sentences, n = chosen.shape
+    ids = chosen.clamp(max=wide.shape[1] - 1)[:, None].expand(sentences, wide.shape[0] // sentences, n)
+    ids = ids.reshape(wide.shape[0], n)
     # one after the other, as sums in float32 depend on it
-    for i in range(ids.shape[1]):
+    for i in range(n):
         place = ids[:, i : i + 1]
         wide.scatter_(1, place, wide.gather(1, place) - penalty)
 

@@ -20,6 +20,8 @@ _WARM_UP = 2
 #: A capture takes about as long as some calls; for fewer than these it does not pay.
 _LEAST_CALLS = 6
 _ONE_CAPTURE = threading.Lock()
+#: One stream for each thread and device: the allocator keeps memory apart by streams.
+_STREAMS = threading.local()
 
 
 def _capture_cuda_graph(function: Callable[[], Any]) -> tuple[Callable[[], object], Any]:
@@ -43,11 +45,16 @@ def own_stream(device: torch.device) -> Iterator[None]:
         yield
         return
     with torch.cuda.device(device):
-        outside, inside = torch.cuda.current_stream(), torch.cuda.Stream()
+        streams, number = _STREAMS.__dict__, torch.cuda.current_device()
+        if number not in streams:
+            streams[number] = torch.cuda.Stream()
+        outside, inside = torch.cuda.current_stream(), streams[number]
         inside.wait_stream(outside)
-        with torch.cuda.stream(inside):
-            yield
-        outside.wait_stream(inside)
+        try:
+            with torch.cuda.stream(inside):
+                yield
+        finally:
+            outside.wait_stream(inside)
 
 
 class Repeated:
@@ -60,16 +67,11 @@ class Repeated:
     capture : Capture or None
     calls : int
         So many are expected.
-    undo : callable
-        Takes back what a call changes on the host: after a capture, which changes nothing on the device.
     """
 
-    def __init__(
-        self, function: Callable[[], Any], capture: Capture | None, calls: int, undo: Callable[[], object]
-    ) -> None:
+    def __init__(self, function: Callable[[], Any], capture: Capture | None, calls: int) -> None:
         self._function = function
         self._capture = capture if calls >= _WARM_UP + _LEAST_CALLS else None
-        self._undo = undo
         self._calls = 0
         self._replay: Callable[[], object] | None = None
         self._result: Any = None
@@ -92,8 +94,6 @@ class Repeated:
                     RuntimeWarning,
                     stacklevel=2,
                 )
-            finally:
-                self._undo()
         self._calls += 1
         if self._replay is None:
             return self._function()

@@ -1,7 +1,7 @@
 """Rules of :mod:`numba_nlp.kernels.generation.row_rules` as tensors: the same order, the same effects.
 
-Rows of values have one column more than there are tokens. It takes what is written to ids that are none, so that no
-step has to leave anything out: ``-inf`` for id ``V`` changes nothing that is looked at.
+Rows of values have more columns than there are tokens. The last one takes what is written to ids that are none, so
+that no step has to leave anything out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def penalize_repetition(
     Parameters
     ----------
     wide : Tensor
-        float32 ``[R, V + 1]``; written.
+        float32 ``[R, C]``; written.
     shift : Tensor
         float64 ``[R]``: the value of id ``v`` is ``wide[r, v] - shift[r]``.
     rows : Tensor
@@ -60,7 +60,7 @@ def ban_repeated_ngrams(
     Parameters
     ----------
     wide : Tensor
-        float32 ``[R, V + 1]``; written.
+        float32 ``[R, C]``; written.
     history : Tensor
         int64 ``[R, L]``: the rows themselves, or their sources.
     length : Tensor or int
@@ -103,7 +103,7 @@ def ban_ids(wide: Tensor, ids: Tensor, where: Tensor | None = None) -> None:
     Parameters
     ----------
     wide : Tensor
-        float32 ``[R, V + 1]``; written.
+        float32 ``[R, C]``; written.
     ids : Tensor
         int64 ``[n]``, known ones.
     where : Tensor, optional
@@ -120,11 +120,11 @@ def force_ids(wide: Tensor, shift: Tensor, kept: Tensor, where: Tensor) -> None:
     Parameters
     ----------
     wide : Tensor
-        float32 ``[R, V + 1]``; written.
+        float32 ``[R, C]``; written.
     shift : Tensor
         float64 ``[R]``.
     kept : Tensor
-        bool ``[V + 1]``: the ids.
+        bool ``[C]``: the ids.
     where : Tensor
         bool scalar: whether to do so.
     """
@@ -138,11 +138,12 @@ class Restrictions:
     Parameters
     ----------
     rules : RowRules
-    vocabulary : int
+    vocabulary, columns : int
+        Tokens, and columns of rows of values, C: at least one more.
     device : torch.device
     """
 
-    def __init__(self, rules: RowRules, vocabulary: int, device: torch.device) -> None:
+    def __init__(self, rules: RowRules, vocabulary: int, columns: int, device: torch.device) -> None:
         self._rules = rules
         self._bad_ids = self._ids(rules.bad_ids, vocabulary, device)
         self._bad_sequences = Sequences(rules.bad_sequences, rules.bad_offsets, device)
@@ -150,18 +151,18 @@ class Restrictions:
         self._suppressed = self._ids(rules.suppressed_ids, vocabulary, device)
         self._begin_suppressed = self._ids(rules.begin_suppressed_ids, vocabulary, device)
         forced = np.array([rules.forced_bos_id] if rules.forced_bos_id >= 0 else [], np.int32)
-        self._forced_first = self._kept(forced, vocabulary, device)
-        self._forced_last = self._kept(rules.forced_eos_ids, vocabulary, device)
+        self._forced_first = self._kept(forced, vocabulary, columns, device)
+        self._forced_last = self._kept(rules.forced_eos_ids, vocabulary, columns, device)
 
     @staticmethod
     def _ids(ids: np.ndarray, vocabulary: int, device: torch.device) -> Tensor:
         return torch.from_numpy(ids[(ids >= 0) & (ids < vocabulary)].astype(np.int64)).to(device)
 
     @classmethod
-    def _kept(cls, ids: np.ndarray, vocabulary: int, device: torch.device) -> Tensor | None:
+    def _kept(cls, ids: np.ndarray, vocabulary: int, columns: int, device: torch.device) -> Tensor | None:
         if not ids.size:
             return None
-        kept = torch.zeros(vocabulary + 1, dtype=torch.bool)
+        kept = torch.zeros(columns, dtype=torch.bool)
         kept[cls._ids(ids, vocabulary, torch.device("cpu"))] = True
         return kept.to(device)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -89,9 +89,14 @@ class DeviceSteps:
         """Read, and choose the next tokens."""
         self._search.choose(self.read())
 
-    def forget_call(self) -> None:
-        """Take back that the host has counted a call."""
-        self.cache.length -= 1
+    def capture(self, function: Callable[[], Any]) -> tuple[Callable[[], object], Any]:
+        """Capture a call of one of the above, which the host must not count: it reads nothing."""
+        capture, length = capture_of(self._model.device), self.cache.length
+        assert capture is not None
+        try:
+            return capture(function)
+        finally:
+            self.cache.length = length
 
 
 @torch.no_grad()
@@ -167,9 +172,9 @@ def make_search(plan: Plan, calls: HostCalls, seed: np.uint64, device: torch.dev
 
 def _reports(steps: DeviceSteps, search: Search, plan: Plan, calls: HostCalls, late: int) -> Iterator[Tensor]:
     """Run the steps, and give the report of each until nothing is open."""
-    capture = capture_of(search.tokens.device)
+    capture = None if capture_of(search.tokens.device) is None else steps.capture
     # callables of the user are called by the host and cannot be captured; what the model does can
-    repeated = Repeated(steps.read if calls else steps.advance, capture, plan.new_tokens - 1, steps.forget_call)
+    repeated = Repeated(steps.read if calls else steps.advance, capture, plan.new_tokens - 1)
     mailbox = Mailbox(search.report.numbers, late)
     for number in range(plan.new_tokens):
         if number == 0:
