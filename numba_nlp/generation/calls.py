@@ -18,10 +18,14 @@ from numba_nlp.generation.group_search import search_groups
 from numba_nlp.generation.outputs import GenerationOutput
 from numba_nlp.generation.plan import Plan, make_plan
 from numba_nlp.generation.steps import Steps
+from numba_nlp.generation.streaming import tells_streamer
+from numba_nlp.generation.text_ends import TextEnds
+from numba_nlp.generation.token_text import Decode, take_decoder
 
 __all__ = ["generate"]
 
 
+@tells_streamer
 def generate(
     model: Any,
     input_ids: Any = None,
@@ -34,6 +38,8 @@ def generate(
     streamer: Streamer | None = None,
     processors: Sequence[Processor] = (),
     prefix_allowed_tokens_fn: PrefixFunction | None = None,
+    tokenizer: Any = None,
+    decode: Decode | None = None,
     **options: Any,
 ) -> GenerationOutput:
     """Generate tokens.
@@ -57,13 +63,19 @@ def generate(
         What the decoder of an encoder-decoder begins with, by default ``decoder_start_token_id``, which is put before
         rows if none of them begins with it.
     streamer : Streamer, optional
-        Is given the prompts and the tokens of each step, then told the end; not with beams, whose rows change.
+        Is given the prompts and the tokens of each step, then told the end; not with beams, whose rows change. For
+        text there is :class:`numba_nlp.generation.TextStreamer`.
     processors : sequence of callable
         Each is called in each step and for each row with ``(values, tokens)``: float32 ``[V]`` to be changed in place,
         logits or, with beams, log-probabilities; and int32, what the row has read and written. Compiled functions are
         fastest.
     prefix_allowed_tokens_fn : callable, optional
         ``(number of the prompt, tokens of a row) -> ids that may follow``.
+    tokenizer : Tokenizer, optional
+        Gives the text of rows in which ``stop_strings`` are looked for, special tokens included; one of ours, or
+        another with a method ``decode(ids, skip_special_tokens=False)``, as those of transformers.
+    decode : callable, optional
+        ``ids, int32 [n] -> text``, in place of a tokenizer.
     **options
         Changes of the config, see :class:`GenerationConfig`.
 
@@ -87,22 +99,38 @@ def generate(
         raise TypeError("`processors` is one callable; pass a list with it")
     plan = make_plan(model, settled, input_ids, attention_mask, decoder_input_ids, decoder_attention_mask)
     key = _seed(seed)
+    text_ends = _text_ends(plan, tokenizer, decode)
     if plan.prompts.ids.shape[0] == 0:
+        if streamer is not None:
+            streamer.end()
         return _nothing(model, plan)
     edits = RowEdits(plan, processors, prefix_allowed_tokens_fn)
     steps = Steps(model, plan.prompts, plan.source, plan.per_prompt, max(plan.max_length - 1, plan.prompt_width))
     if settled.num_beam_groups > 1:
-        rows, scores, values = search_groups(steps, plan, edits)
+        rows, scores, values = search_groups(steps, plan, edits, text_ends)
     elif settled.num_beams > 1:
-        rows, scores, values = search_beams(steps, plan, edits, key)
+        rows, scores, values = search_beams(steps, plan, edits, text_ends, key)
     else:
-        rows, scores, values = choose_tokens(steps, plan, edits, streamer, key)
+        rows, scores, values = choose_tokens(steps, plan, edits, text_ends, streamer, key)
     return GenerationOutput(
         sequences=torch.from_numpy(rows.astype(np.int64)).to(model.device),
         scores=torch.from_numpy(scores).to(model.device),
         token_scores=torch.from_numpy(values).to(model.device),
         prompt_width=plan.prompt_width,
     )
+
+
+def _text_ends(plan: Plan, tokenizer: Any, decode: Decode | None) -> TextEnds | None:
+    text = take_decoder(tokenizer, decode)
+    stops = plan.config.stop_strings
+    if stops is None:
+        return None
+    if text is None:
+        raise ValueError(
+            f"`stop_strings` {list(stops)!r} are looked for in text: give `tokenizer`, or a function from ids to text "
+            "as `decode`; or switch them off with `stop_strings=None`"
+        )
+    return TextEnds(stops, text, plan.firsts())
 
 
 def _seed(seed: int | None) -> np.uint64:

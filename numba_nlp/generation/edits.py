@@ -79,8 +79,7 @@ class RowEdits:
         )
         sources = plan.prompts if plan.source is None else plan.source
         self._sources = np.ascontiguousarray(sources.ids, np.int32)
-        mask = plan.prompts.mask
-        self._firsts = np.zeros(plan.prompts.ids.shape[0], np.int64) if mask is None else mask.argmax(1)
+        self._firsts = plan.firsts()
         self.scratch = make_row_scratch(plan.vocabulary, plan.max_length)
         self._shifts = np.zeros(plan.prompts.ids.shape[0] * plan.per_prompt, np.float64)
 

@@ -58,6 +58,11 @@ class Plan:
         """Most new tokens of a row."""
         return self.max_length - self.prompt_width
 
+    def firsts(self) -> np.ndarray:
+        """Columns of padding at the left of each prompt, int64."""
+        mask = self.prompts.mask
+        return np.zeros(self.prompts.ids.shape[0], np.int64) if mask is None else mask.argmax(1)
+
     def first_rows(self) -> np.ndarray:
         """Tokens of all rows, int32 ``[rows, max_length]``, of which the prompts are filled in."""
         prompts = self.prompts.ids
