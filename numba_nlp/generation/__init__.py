@@ -13,10 +13,17 @@ if TYPE_CHECKING:
     from numba_nlp.generation.calls import generate
     from numba_nlp.generation.outputs import GenerationOutput
     from numba_nlp.generation.scoring import score
+    from numba_nlp.generation.streaming import TextPiece, TextStreamer
 
-__all__ = ["GenerationConfig", "GenerationOutput", "generate", "score"]
+__all__ = ["GenerationConfig", "GenerationOutput", "TextPiece", "TextStreamer", "generate", "score"]
 
-_HOMES = {"GenerationOutput": "outputs", "generate": "calls", "score": "scoring"}
+_HOMES = {
+    "GenerationOutput": "outputs",
+    "TextPiece": "streaming",
+    "TextStreamer": "streaming",
+    "generate": "calls",
+    "score": "scoring",
+}
 
 
 def __getattr__(name: str) -> Any:

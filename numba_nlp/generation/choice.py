@@ -10,6 +10,8 @@ import torch
 from numba_nlp.generation.edits import RowEdits, no_token, refuse_no_numbers
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.steps import Steps
+from numba_nlp.generation.streamers import put_prompts, put_tokens
+from numba_nlp.generation.text_ends import TextEnds
 from numba_nlp.kernels.generation.chosen import append_tokens, draw_rows, take_largest
 
 __all__ = ["Streamer", "choose_tokens"]
@@ -26,7 +28,12 @@ class Streamer(Protocol):
 
 
 def choose_tokens(
-    steps: Steps, plan: Plan, edits: RowEdits, streamer: Streamer | None, seed: np.uint64
+    steps: Steps,
+    plan: Plan,
+    edits: RowEdits,
+    text_ends: TextEnds | None,
+    streamer: Streamer | None,
+    seed: np.uint64,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Take one token after another.
 
@@ -36,6 +43,8 @@ def choose_tokens(
         Of the model.
     plan : Plan
     edits : RowEdits
+    text_ends : TextEnds or None
+        Stop strings.
     streamer : Streamer or None
     seed : uint64
         Of sampling.
@@ -53,10 +62,11 @@ def choose_tokens(
     done = np.zeros(n_rows, np.uint8)
     tokens = np.zeros(n_rows, np.int64)
     active = np.arange(plan.prompts.ids.shape[0], dtype=np.int32)
+    every_prompt = active
     live = np.arange(n_rows)  # rows of the active prompts
     keys = plan.keys(plan.per_prompt) if plan.config.do_sample else None
     if streamer is not None:
-        streamer.put(torch.from_numpy(rows[:, :width].astype(np.int64)))
+        put_prompts(streamer, plan)
     logits = steps.start()
     filled = width
     while True:
@@ -80,6 +90,7 @@ def choose_tokens(
             )
         _refuse_nothing(logits, part_values, filled)
         tokens[live], values[filled - width, live] = part_tokens, part_values
+        was_open = done == 0
         still_open = append_tokens(
             rows,
             filled,
@@ -93,8 +104,10 @@ def choose_tokens(
             done,
         )
         filled += 1
+        if text_ends is not None:
+            still_open -= text_ends.mark_rows(rows, filled, every_prompt, done)
         if streamer is not None:
-            streamer.put(torch.from_numpy(tokens.copy()))
+            put_tokens(streamer, tokens.copy(), was_open)
         if still_open == 0 or filled == plan.max_length:
             break
         alive = np.flatnonzero((done[live].reshape(active.size, -1) == 0).any(1))

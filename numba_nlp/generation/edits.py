@@ -54,7 +54,7 @@ class RowEdits:
         self._vocabulary = plan.vocabulary
         self.rules = plan.row_rules()
         self._sources = plan.source_ids()
-        self._firsts = plan.first_columns()
+        self._firsts = plan.firsts()
         self.scratch = make_row_scratch(plan.vocabulary, plan.max_length)
         self._shifts = np.zeros(plan.prompts.ids.shape[0] * plan.per_prompt, np.float64)
 

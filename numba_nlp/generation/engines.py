@@ -11,11 +11,13 @@ import torch
 
 from numba_nlp.generation.beam_search import FoundRows, search_beams
 from numba_nlp.generation.choice import Streamer, choose_tokens
+from numba_nlp.generation.device.host_calls import HostCalls
 from numba_nlp.generation.device.run import generate_on_device
 from numba_nlp.generation.edits import PrefixFunction, Processor, RowEdits
 from numba_nlp.generation.group_search import search_groups
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.steps import Steps
+from numba_nlp.generation.text_ends import TextEnds
 
 __all__ = ["ENGINES", "FASTEST", "Request", "choose_engine"]
 
@@ -32,6 +34,8 @@ class Request:
         Of sampling.
     processors, prefix_function, streamer
         As of :func:`numba_nlp.generation.generate`.
+    text_ends : TextEnds or None
+        Stop strings.
     """
 
     model: Any
@@ -40,6 +44,7 @@ class Request:
     processors: Sequence[Processor]
     prefix_function: PrefixFunction | None
     streamer: Streamer | None
+    text_ends: TextEnds | None
 
 
 def _with_torch_steps(request: Request) -> FoundRows:
@@ -50,17 +55,16 @@ def _with_torch_steps(request: Request) -> FoundRows:
         request.model, plan.prompts, plan.source, plan.per_prompt, max(plan.max_length - 1, plan.prompt_width)
     )
     if plan.config.num_beam_groups > 1:
-        return search_groups(steps, plan, edits)
+        return search_groups(steps, plan, edits, request.text_ends)
     if plan.config.num_beams > 1:
-        return search_beams(steps, plan, edits, request.seed)
-    return choose_tokens(steps, plan, edits, request.streamer, request.seed)
+        return search_beams(steps, plan, edits, request.text_ends, request.seed)
+    return choose_tokens(steps, plan, edits, request.text_ends, request.streamer, request.seed)
 
 
 def _on_the_device(request: Request) -> FoundRows:
     """Everything by torch, where the model is."""
-    return generate_on_device(
-        request.model, request.plan, request.seed, request.processors, request.prefix_function, request.streamer
-    )
+    calls = HostCalls(request.plan, request.processors, request.prefix_function, request.text_ends)
+    return generate_on_device(request.model, request.plan, request.seed, calls, request.streamer)
 
 
 #: All engines: each gives rows, their scores and the values of their new tokens as arrays on the host.

@@ -10,13 +10,15 @@ from numba_nlp.generation.beam_search import FoundRows, write_rows
 from numba_nlp.generation.edits import RowEdits
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.steps import Steps
-from numba_nlp.kernels.generation.beam_groups import advance_group, penalize_chosen
+from numba_nlp.generation.text_ends import TextEnds
+from numba_nlp.kernels.generation.beam_groups import advance_group, advance_unit, penalize_chosen, rest_unit
 from numba_nlp.kernels.generation.beam_memory import BeamState, new_beam_scratch, new_beam_state
+from numba_nlp.kernels.generation.beams import best_candidates
 
 __all__ = ["search_groups", "write_best"]
 
 
-def search_groups(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
+def search_groups(steps: Steps, plan: Plan, edits: RowEdits, text_ends: TextEnds | None) -> FoundRows:
     """Search the best rows of each prompt by groups that are kept apart.
 
     Parameters
@@ -25,6 +27,8 @@ def search_groups(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
         Of the model.
     plan : Plan
     edits : RowEdits
+    text_ends : TextEnds or None
+        Stop strings.
 
     Returns
     -------
@@ -38,6 +42,14 @@ def search_groups(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
     scratch = new_beam_scratch(rules.candidates, plan.vocabulary)
     active = np.arange(sentences, dtype=np.int32)
     rows = plan.first_rows().reshape(sentences, groups, width, plan.max_length)
+
+    def find(first_row: int, unit: int) -> int:
+        """Candidates of one sentence of the present group."""
+        return int(best_candidates(part, shifts, state.running[unit], first_row, scratch))
+
+    def rest(unit: int) -> None:
+        rest_unit(filled, unit, plan.padding, rules, state)
+
     logits = steps.start()
     for filled in range(plan.prompt_width, plan.max_length):
         n = active.size
@@ -52,20 +64,13 @@ def search_groups(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
             next_rows, next_tokens = part_rows.copy(), np.zeros(n * width, np.int64)
             part_parents = np.zeros(n * width, np.int64)
             units = active.astype(np.int64) * groups + group
-            advance_group(
-                part,
-                shifts,
-                part_rows,
-                filled,
-                units,
-                plan.padding,
-                rules,
-                state,
-                scratch,
-                next_rows,
-                next_tokens,
-                part_parents,
-            )
+            results = next_rows, next_tokens, part_parents
+            if text_ends is None:
+                advance_group(part, shifts, part_rows, filled, units, plan.padding, rules, state, scratch, *results)
+            else:
+                text_ends.advance(
+                    find, advance_unit, rest, part_rows, filled, units, active, rules, state, scratch, *results
+                )
             rows[:, group] = next_rows.reshape(n, width, -1)
             tokens[:, group] = next_tokens.reshape(n, width)
             # a parent is one of the group's rows: from those of this group to those of all

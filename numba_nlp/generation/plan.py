@@ -59,6 +59,11 @@ class Plan:
         """Most new tokens of a row."""
         return self.max_length - self.prompt_width
 
+    def firsts(self) -> np.ndarray:
+        """Columns of padding at the left of each prompt, int64."""
+        mask = self.prompts.mask
+        return np.zeros(self.prompts.ids.shape[0], np.int64) if mask is None else mask.argmax(1)
+
     def first_rows(self) -> np.ndarray:
         """Tokens of all rows, int32 ``[rows, max_length]``, of which the prompts are filled in."""
         prompts = self.prompts.ids
@@ -117,13 +122,6 @@ class Plan:
     def source_ids(self) -> np.ndarray:
         """What the encoder read for each prompt, or the prompts, int32."""
         return np.ascontiguousarray((self.prompts if self.source is None else self.source).ids, np.int32)
-
-    def first_columns(self) -> np.ndarray:
-        """Columns of padding at the left of each prompt, int64."""
-        mask = self.prompts.mask
-        if mask is None:
-            return np.zeros(self.prompts.ids.shape[0], np.int64)
-        return mask.argmax(1).astype(np.int64)
 
     def beam_rules(self) -> BeamRules:
         """When rows and sentences end."""

@@ -69,7 +69,7 @@ def started(family: str, device: str, **options: Any) -> DeviceSteps:
     )
     plan = make_plan(model, settled, [[5, 6, 7], [8, 9]], None, None, None)
     model.to(device)
-    search = make_search(plan, HostCalls((), None, plan.vocabulary), np.uint64(3), model.device, streams=True)
+    search = make_search(plan, HostCalls(plan, (), None, None), np.uint64(3), model.device, streams=True)
     steps = DeviceSteps(model, plan, search)
     steps.start()
     return steps

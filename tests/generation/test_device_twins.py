@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from tests.kernels.generation import test_beam_groups, test_beams, test_row_rule
 from tests.kernels.generation.test_warpers import is_near, rows, shares  # noqa: E402
 
 CPU = torch.device("cpu")
+NO_CALLS: Any = SimpleNamespace(has_stop_strings=False)
 words = st.integers(0, 2**64 - 1)
 
 
@@ -223,7 +225,7 @@ class _OnTensors:
         found = best_candidates(tensor(logits), tensor(shifts), group.running, rules.candidates)
         done = units[state.done[units] == 1]
         before = state.values[filled - rules.prompt_width, done]
-        advance_group(BeamSteps(rules, CPU), tensor(held), torch.tensor(filled), found, padding, group)
+        advance_group(BeamSteps(rules, CPU, NO_CALLS), tensor(held), torch.tensor(filled), found, padding, group)
         _write_back(on_tensors, state)
         state.values[filled - rules.prompt_width, done] = before  # of no account
         for number, unit in enumerate(units):
@@ -240,7 +242,7 @@ def _advanced(found, held, filled, rules, state, next_rows, next_tokens, parents
     done = np.flatnonzero(state.done)
     running = state.running[done].copy()
     on_tensors = DeviceBeams.from_host(state, CPU)
-    BeamSteps(rules, CPU).advance_sentences(tensor(held), torch.tensor(filled), found, on_tensors)
+    BeamSteps(rules, CPU, NO_CALLS).advance_sentences(tensor(held), torch.tensor(filled), found, on_tensors)
     _write_back(on_tensors, state)
     np.testing.assert_array_equal(state.running[done], running)
     for array in (state.tokens, state.parents, state.values):

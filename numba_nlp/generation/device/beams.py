@@ -27,10 +27,12 @@ class BeamSteps:
     ----------
     rules : BeamRules
     device : torch.device
+    calls : HostCalls
     """
 
-    def __init__(self, rules: BeamRules, device: torch.device) -> None:
+    def __init__(self, rules: BeamRules, device: torch.device, calls: HostCalls) -> None:
         self.rules = rules
+        self._calls = calls
         self.endings = Endings(rules, device)
         longest = rules.max_length - rules.prompt_width
         self._norms = length_norms(longest, rules.length_penalty, device)
@@ -44,13 +46,16 @@ class BeamSteps:
         """The same for what rows of that width may become."""
         return self._norms[-1:] if self._hopes_longest else self.norm(width)
 
-    def hits(self, rows: Tensor, filled: Tensor, found: Candidates) -> Tensor:
-        """Which candidates end their rows by their token, bool ``[S, K]``."""
+    def hits(self, rows: Tensor, filled: Tensor, found: Candidates, done: Tensor) -> Tensor:
+        """Which candidates end their rows by their token or their text, bool ``[S, K]``."""
         sentences, k = found.beams.shape
         beams = rows.shape[0] // sentences
         first = torch.arange(0, rows.shape[0], beams, device=rows.device)
         parents = (found.beams + first[:, None]).view(-1)
-        return self.endings.ends_row(rows, filled, parents, found.tokens.reshape(-1)).view(sentences, k)
+        hits = self.endings.ends_row(rows, filled, parents, found.tokens.reshape(-1)).view(sentences, k)
+        if self._calls.has_stop_strings:
+            hits = hits | self._calls.ends_of_candidates(rows, filled, found, done)
+        return hits
 
     def advance_sentences(self, rows: Tensor, filled: Tensor, found: Candidates, state: DeviceBeams) -> None:
         """Take one step: finish rows, choose those that go on, and note which sentences have ended.
@@ -67,7 +72,7 @@ class BeamSteps:
         width = filled + 1 - rules.prompt_width
         step = width[None] - 1
         done = state.done[:, None]
-        hits = (self.hits(rows, filled, found) | (filled + 1 >= rules.max_length)) & found.real
+        hits = (self.hits(rows, filled, found, state.done) | (filled + 1 >= rules.max_length)) & found.real
         best = slice(0, beams)
         finish_rows(
             state,
@@ -116,7 +121,7 @@ class DeviceSearch:
         self._plan = plan
         sentences, beams = plan.prompts.ids.shape[0], plan.config.num_beams
         self._edits = DeviceEdits(plan, calls, device, beams)
-        self._steps = BeamSteps(plan.beam_rules(), device)
+        self._steps = BeamSteps(plan.beam_rules(), device, calls)
         self._temperature = plan.config.temperature
         self._state = DeviceBeams.new(sentences, beams, plan.new_tokens, device)
         self._rows = torch.from_numpy(plan.first_rows().astype(np.int64)).to(device)

@@ -75,6 +75,7 @@ class DeviceChoice:
     parents = None
 
     def __init__(self, plan: Plan, calls: HostCalls, seed: np.uint64, device: torch.device, *, streams: bool) -> None:
+        self._calls = calls
         self._edits = DeviceEdits(plan, calls, device, plan.per_prompt)
         self._endings = Endings(plan.beam_rules(), device)
         self._padding = plan.padding
@@ -110,9 +111,12 @@ class DeviceChoice:
         ends = self._endings.ends_row(self._rows, filled, None, tokens)
         self._rows.index_copy_(1, filled[None], tokens[:, None])
         self._values.index_copy_(0, step[None], scores.float().masked_fill(done, 0.0)[None])
+        was_open = ~done
         done.logical_or_(ends)
+        if self._calls.has_stop_strings:
+            done.copy_(self._calls.ends_of_rows(self._rows, filled + 1, done))
         self.tokens.copy_(tokens.masked_fill(done, 0))
-        self.report.fill((~done).sum(), wrong & ~empty, wrong & empty, filled, tokens)
+        self.report.fill((~done).sum(), wrong & ~empty, wrong & empty, filled, tokens, was_open)
         filled.add_(1)
 
     def results(self, steps: int) -> FoundRows:

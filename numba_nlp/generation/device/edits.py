@@ -44,7 +44,7 @@ class DeviceEdits:
         def of_rows(array: np.ndarray) -> Tensor:
             return torch.from_numpy(np.repeat(array.astype(np.int64), per_prompt, axis=0)).to(device)
 
-        self._sources, self._firsts = of_rows(plan.source_ids()), of_rows(plan.first_columns())
+        self._sources, self._firsts = of_rows(plan.source_ids()), of_rows(plan.firsts())
         n_rows = plan.prompts.ids.shape[0] * per_prompt
         self._wide = torch.zeros(n_rows, columns, device=device)
         self._no_shift = torch.zeros(n_rows, dtype=torch.float64, device=device)

@@ -63,7 +63,7 @@ def advance_group(
     step = width[None] - 1
     done = state.done[:, None]
     norm = steps.norm(width)
-    hits = steps.hits(rows, filled, found)
+    hits = steps.hits(rows, filled, found, state.done)
     best = slice(0, beams)
     finish_rows(
         state,
@@ -120,7 +120,7 @@ class DeviceGroups:
         self._groups, self._beams = config.num_beam_groups, config.num_beams // config.num_beam_groups
         self._penalty = float(np.float32(config.diversity_penalty))
         self._edits = DeviceEdits(plan, calls, device, self._beams)
-        self._steps = BeamSteps(plan.beam_rules(), device)
+        self._steps = BeamSteps(plan.beam_rules(), device, calls)
         self._state = DeviceBeams.new(sentences * self._groups, self._beams, plan.new_tokens, device)
         self._filled = torch.full((), plan.prompt_width, device=device)
         shape = (sentences, self._groups, self._beams)

@@ -26,14 +26,23 @@ class Report:
     Attributes
     ----------
     numbers : Tensor
-        int64: open rows or sentences, what is wrong (0: nothing), in which row, after how many tokens, and the tokens.
+        int64: open rows or sentences, what is wrong (0: nothing), in which row, after how many tokens; and the tokens,
+        and of each whether its row was open.
     """
 
     def __init__(self, n_tokens: int, device: torch.device) -> None:
         self._n_tokens = n_tokens
-        self.numbers = torch.zeros(4 + n_tokens, dtype=torch.int64, device=device)
+        self.numbers = torch.zeros(4 + 2 * n_tokens, dtype=torch.int64, device=device)
 
-    def fill(self, still_open: Tensor, no_numbers: Tensor, no_token: Tensor, filled: Tensor, tokens: Tensor) -> None:
+    def fill(
+        self,
+        still_open: Tensor,
+        no_numbers: Tensor,
+        no_token: Tensor,
+        filled: Tensor,
+        tokens: Tensor,
+        was_open: Tensor | None = None,
+    ) -> None:
         """Note the state after a step. The first trouble stays.
 
         Parameters
@@ -46,6 +55,8 @@ class Report:
             int64 scalar: columns before the step.
         tokens : Tensor
             int64 ``[R]``.
+        was_open : Tensor, optional
+            bool ``[R]``, where tokens are sent.
         """
         wrong = no_numbers | no_token
         row = wrong.long().argmax()
@@ -55,7 +66,8 @@ class Report:
         trouble.copy_(torch.where(trouble[0] == 0, torch.stack([kind, row, filled]), trouble))
         self.numbers[0].copy_(still_open)
         if self._n_tokens:
-            self.numbers[4:].copy_(tokens)
+            assert was_open is not None
+            self.numbers[4:].copy_(torch.cat([tokens, was_open.long()]))
 
 
 def refuse_trouble(numbers: Tensor) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,8 +17,8 @@ from numba_nlp.generation.device.groups import DeviceGroups
 from numba_nlp.generation.device.host_calls import HostCalls
 from numba_nlp.generation.device.progress import Mailbox, Report, refuse_trouble
 from numba_nlp.generation.device.repeated import Repeated, capture_of, own_stream
-from numba_nlp.generation.edits import PrefixFunction, Processor
 from numba_nlp.generation.plan import Plan
+from numba_nlp.generation.streamers import put_prompts, put_tokens
 
 __all__ = ["DeviceSteps", "Search", "generate_on_device", "make_search"]
 
@@ -104,8 +104,7 @@ def generate_on_device(
     model: Any,
     plan: Plan,
     seed: np.uint64,
-    processors: Sequence[Processor],
-    prefix_function: PrefixFunction | None,
+    calls: HostCalls,
     streamer: Streamer | None,
 ) -> FoundRows:
     """Generate, all of it on the device of the model.
@@ -116,7 +115,8 @@ def generate_on_device(
     plan : Plan
     seed : uint64
         Of sampling.
-    processors, prefix_function, streamer
+    calls : HostCalls
+    streamer
         As of :func:`numba_nlp.generation.generate`.
 
     Returns
@@ -132,19 +132,19 @@ def generate_on_device(
     device = model.device
     if device.type not in _LATE:
         raise ValueError(f"the engine 'device' works on CUDA and on the CPU, the model is on {device}: engine='torch'")
-    calls = HostCalls(processors, prefix_function, plan.vocabulary)
     # who looks at tokens wants them soon; callables wait for every step anyway
     late = min(_LATE[device.type], 0 if calls else 1 if streamer is not None else _LATE[device.type])
     with own_stream(device):
         search = make_search(plan, calls, seed, device, streams=streamer is not None)
         if streamer is not None:
-            streamer.put(torch.from_numpy(plan.first_rows()[:, : plan.prompt_width].astype(np.int64)))
+            put_prompts(streamer, plan)
         steps = 0
         for numbers in _reports(DeviceSteps(model, plan, search), search, plan, calls, late):
             refuse_trouble(numbers)
             steps += 1
             if streamer is not None:
-                streamer.put(numbers[4:])
+                tokens, counted = numbers[4:].view(2, -1)
+                put_tokens(streamer, tokens.numpy(), counted.numpy().astype(bool))
         if streamer is not None:
             streamer.end()
         return search.results(steps)

@@ -77,7 +77,7 @@ def best_candidates(logits, shifts, running, first_row, scratch):
     first_row : int64
         Row of the first beam; the others follow.
     scratch : BeamScratch
-        ``totals``, ``values``, ``beams`` and ``tokens`` are filled.
+        ``totals``, ``values``, ``beams`` and ``tokens`` are filled, and ``hits`` set to 0.
 
     Returns
     -------
@@ -106,6 +106,7 @@ def best_candidates(logits, shifts, running, first_row, scratch):
             scratch.beams[place] = beam
             scratch.tokens[place] = scratch.row_tokens[i]
             n = min(n + 1, room)
+    scratch.hits[:n] = 0
     return np.int64(n)
 
 
@@ -168,7 +169,7 @@ def advance_sentence(rows, first_row, filled, sentence, n, rules, state, scratch
     state : BeamState
         Changed.
     scratch : BeamScratch
-        The candidates.
+        The candidates; those with a hit of 1 end their rows whatever the rules say.
     """
     beams = state.running.shape[1]
     width = filled + 1 - rules.prompt_width
@@ -176,14 +177,18 @@ def advance_sentence(rows, first_row, filled, sentence, n, rules, state, scratch
     norm = np.float32(np.float64(width) ** rules.length_penalty)
     n_hits = 0
     for i in range(n):
-        hit = filled + 1 >= rules.max_length or ends_row(
-            rows[first_row + scratch.beams[i]],
-            rules.prompt_width,
-            filled,
-            scratch.tokens[i],
-            rules.eos_ids,
-            rules.stop_tokens,
-            rules.stop_offsets,
+        hit = (
+            scratch.hits[i] == 1
+            or filled + 1 >= rules.max_length
+            or ends_row(
+                rows[first_row + scratch.beams[i]],
+                rules.prompt_width,
+                filled,
+                scratch.tokens[i],
+                rules.eos_ids,
+                rules.stop_tokens,
+                rules.stop_offsets,
+            )
         )
         scratch.hits[i] = hit
         n_hits += hit
