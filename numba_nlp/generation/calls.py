@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from numba_nlp.generation.beam_search import search_beams
-from numba_nlp.generation.choice import Streamer, choose_tokens
+from numba_nlp.generation.choice import Streamer
 from numba_nlp.generation.config import GenerationConfig
-from numba_nlp.generation.edits import PrefixFunction, Processor, RowEdits
-from numba_nlp.generation.group_search import search_groups
+from numba_nlp.generation.decode_plan import Weights
+from numba_nlp.generation.edits import PrefixFunction, Processor
+from numba_nlp.generation.engines import Request, choose_engine
 from numba_nlp.generation.outputs import GenerationOutput
 from numba_nlp.generation.plan import Plan, make_plan
-from numba_nlp.generation.steps import Steps
 
 __all__ = ["generate"]
 
@@ -34,6 +33,8 @@ def generate(
     streamer: Streamer | None = None,
     processors: Sequence[Processor] = (),
     prefix_allowed_tokens_fn: PrefixFunction | None = None,
+    engine: str = "auto",
+    weights: Weights = "auto",
     **options: Any,
 ) -> GenerationOutput:
     """Generate tokens.
@@ -64,6 +65,10 @@ def generate(
         fastest.
     prefix_allowed_tokens_fn : callable, optional
         ``(number of the prompt, tokens of a row) -> ids that may follow``.
+    engine : {"auto", "numba", "torch"}
+        What computes the decoder's steps; see :func:`numba_nlp.generation.step_choice.choose_steps`.
+    weights : {"auto", "float32", "float16", "bfloat16", "int8"}
+        How Numba's steps keep the decoder's weights. "auto": exactly, with 16 bits where the checkpoint had no more.
     **options
         Changes of the config, see :class:`GenerationConfig`.
 
@@ -83,20 +88,14 @@ def generate(
     settled = (GenerationConfig.from_model(model) if config is None else config).replace(**options)
     if streamer is not None and settled.num_beams > 1:
         raise ValueError(f"`streamer` with `num_beams` {settled.num_beams}: rows of a beam search change until its end")
+    run = choose_engine(engine, model.device)
     if callable(processors):
         raise TypeError("`processors` is one callable; pass a list with it")
     plan = make_plan(model, settled, input_ids, attention_mask, decoder_input_ids, decoder_attention_mask)
     key = _seed(seed)
     if plan.prompts.ids.shape[0] == 0:
         return _nothing(model, plan)
-    edits = RowEdits(plan, processors, prefix_allowed_tokens_fn)
-    steps = Steps(model, plan.prompts, plan.source, plan.per_prompt, max(plan.max_length - 1, plan.prompt_width))
-    if settled.num_beam_groups > 1:
-        rows, scores, values = search_groups(steps, plan, edits)
-    elif settled.num_beams > 1:
-        rows, scores, values = search_beams(steps, plan, edits, key)
-    else:
-        rows, scores, values = choose_tokens(steps, plan, edits, streamer, key)
+    rows, scores, values = run(Request(model, plan, key, processors, prefix_allowed_tokens_fn, streamer, weights))
     return GenerationOutput(
         sequences=torch.from_numpy(rows.astype(np.int64)).to(model.device),
         scores=torch.from_numpy(scores).to(model.device),

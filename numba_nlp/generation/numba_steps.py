@@ -74,8 +74,9 @@ class NumbaSteps:
                 logits = self._read_prompts(cache)
         self._memory.counted[:] = np.repeat(self._memory.counted[0, : len(logits)], self._per_prompt)
         if self._per_prompt > 1:
-            np.copyto(self._logits.reshape(len(logits), self._per_prompt, -1), logits[:, None].copy())
-        return self._logits
+            self._logits.reshape(len(logits), self._per_prompt, -1)[...] = logits[:, None].copy()
+            return self._logits
+        return logits
 
     def advance(self, tokens: np.ndarray, parents: np.ndarray | None = None) -> np.ndarray:
         """Read one token more in each row; see ``Steps``."""
