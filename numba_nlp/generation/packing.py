@@ -17,9 +17,9 @@ WeightKind = Literal["float32", "float16", "bfloat16", "int8"]
 #: How weights may be kept, and the type of the array that holds them.
 KINDS: dict[str, type] = {"float32": np.float32, "float16": np.uint16, "bfloat16": np.uint16, "int8": np.int8}
 #: Greatest magnitude that is rounded to a finite number.
-_LIMITS = {kind: np.finfo(np.float32).max for kind in KINDS}
+_LIMITS: dict[str, np.float32] = dict.fromkeys(KINDS, np.finfo(np.float32).max)
 _LIMITS["float16"] = np.nextafter(np.float32(65520), np.float32(0))
-_LIMITS["bfloat16"] = np.array(0x7F7F7FFF, np.uint32).view(np.float32)[()]
+_LIMITS["bfloat16"] = np.uint32(0x7F7F7FFF).view(np.float32)
 #: Sums of products of bytes reach at most 255 * 127 * depth, and 32 bits hold them.
 _DEEPEST = {"int8": (2**31 - 1) // (255 * 127)}
 
