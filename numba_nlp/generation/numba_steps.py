@@ -10,11 +10,12 @@ import torch
 from numba_nlp.generation.decode_plan import plan_of
 from numba_nlp.generation.packing import WeightKind
 from numba_nlp.generation.prompts import Rows
+from numba_nlp.generation.step_memory import new_row_memory, new_step_scratch, no_sources, pack_sources
 from numba_nlp.generation.team import Team
 from numba_nlp.kernels.step.decoder import STEP
-from numba_nlp.kernels.step.decoder_memory import BLOCK, DecoderWeights, RowMemory, SourceMemory, StepScratch, padded
+from numba_nlp.kernels.step.decoder_memory import DecoderWeights, padded
 from numba_nlp.kernels.step.places import follow_parents, list_places
-from numba_nlp.kernels.step.products import columns_of, new_packed_rows
+from numba_nlp.kernels.step.products import columns_of
 from numba_nlp.kernels.step.row_blocks import COLUMNS
 
 __all__ = ["NumbaSteps", "threads_of"]
@@ -51,14 +52,16 @@ class NumbaSteps:
         self._step = STEP[kind]
         groups, width = prompts.ids.shape
         self._n_threads = threads_of(self._weights, torch.get_num_threads())
-        self._memory = _new_memory(self._weights, prompts, per_prompt, positions - width)
-        self._sources = _no_source()
+        self._memory = new_row_memory(self._weights, _mask(prompts), per_prompt, positions - width)
+        self._sources = no_sources()
         self._active = np.arange(groups, dtype=np.int32)
         self._n_new, self._half = 0, 0
         n_rows = groups * per_prompt
         self._logits = np.empty((n_rows, self._weights.logits.outputs + self._weights.last_logits.outputs), np.float32)
         source_width = 0 if source is None else padded(source.ids.shape[1])
-        self._scratch = _new_scratch(self._weights, n_rows, per_prompt, positions, source_width, self._n_threads, kind)
+        self._scratch = new_step_scratch(
+            self._weights, n_rows, per_prompt, positions, source_width, self._n_threads, kind
+        )
         self._team = Team(self._n_threads)
         self._longest = positions
 
@@ -114,7 +117,8 @@ class NumbaSteps:
             return model.new_cache(groups, width) if width > 1 else None
         cache = model.new_cache(groups, width, source_positions=source.ids.shape[1], sentences=groups)
         model.encode_source(source.ids, source.mask, cache)
-        self._sources = _pack_sources(cache, source, self._weights)
+        kept = (held.float().numpy() for held in (cache.source_keys, cache.source_values))
+        self._sources = pack_sources(*kept, _mask(source))
         return cache
 
     def _read_prompts(self, cache: Any) -> np.ndarray:
@@ -132,100 +136,5 @@ class NumbaSteps:
         return logits.float().numpy()
 
 
-def _new_memory(weights: DecoderWeights, prompts: Rows, per_prompt: int, new_columns: int) -> RowMemory:
-    groups, columns = prompts.ids.shape
-    rows, width = groups * per_prompt, weights.heads * weights.head_width
-    size = (columns * groups + new_columns * rows) * width
-    mask = np.ones((groups, columns), bool) if prompts.mask is None else prompts.mask.astype(bool)
-    lengths = mask.sum(1, dtype=np.int64)
-    # the columns of tokens first, in their order
-    places = np.argsort(~mask, axis=1, kind="stable").astype(np.int32)
-    return RowMemory(
-        prompt_rows=groups,
-        prompt_columns=columns,
-        rows=rows,
-        # no page of it takes memory before it is written
-        keys=np.empty((weights.layers, size), np.float32),
-        values=np.empty((weights.layers, size), np.float32),
-        prompt_places=places,
-        prompt_lengths=lengths,
-        writers=np.zeros((2, rows, new_columns), np.int32),
-        counted=np.zeros((2, rows), np.int64),
-        offsets=np.zeros((rows, columns + new_columns), np.int64),
-        columns=np.zeros((rows, columns + new_columns), np.int32),
-        lengths=np.zeros(rows, np.int64),
-        positions=np.zeros(rows, np.int64),
-    )
-
-
-def _new_scratch(
-    weights: DecoderWeights,
-    n_rows: int,
-    per_prompt: int,
-    positions: int,
-    source_width: int,
-    n_threads: int,
-    kind: WeightKind,
-) -> StepScratch:
-    width, joined = weights.tokens.shape[1], weights.heads * weights.head_width
-    deepest = max(width, joined, weights.outer.depth)
-    packed = new_packed_rows(n_rows, deepest, kind)
-    # attention to a source packs rows of float32, whatever weights are
-    floats = new_packed_rows(per_prompt, max(source_width, weights.head_width), "float32").floats.size
-    head_columns = -(-weights.head_width // COLUMNS) * COLUMNS
-
-    def shared(*matrices: Any) -> np.ndarray:
-        return np.zeros((n_rows, max(int(columns_of(each)) for each in matrices)), np.float32)
-
-    def own(*shape: int, dtype: type = np.float32) -> np.ndarray:
-        return np.zeros((n_threads, *shape), dtype)
-
-    return StepScratch(
-        hidden=own(n_rows, width),
-        normal=own(n_rows, width),
-        floats=own(max(packed.floats.size, floats)),
-        codes=own(packed.codes.size, dtype=np.uint8),
-        steps=own(packed.steps.size),
-        scores=own(max(padded(positions), per_prompt * source_width)),
-        heads=own(per_prompt * head_columns),
-        qkv=shared(weights.qkv, weights.query),
-        context=np.zeros((n_rows, joined), np.float32),
-        change=shared(weights.joined, weights.outer),
-        inner=shared(weights.inner),
-        gate=shared(weights.gate),
-        last=shared(weights.last_logits),
-    )
-
-
-def _no_source() -> SourceMemory:
-    return SourceMemory(0, 0, np.zeros(0, np.float32), np.zeros(0, np.float32), np.zeros(0, np.int64), _no_sums())
-
-
-def _no_sums() -> np.ndarray:
-    return np.zeros(0, np.int32)
-
-
-def _pack_sources(cache: Any, source: Rows, weights: DecoderWeights) -> SourceMemory:
-    """Keys and values of sources in panels, without those of padding."""
-    groups, heads, size = source.ids.shape[0], weights.heads, weights.head_width
-    mask = np.ones(source.ids.shape, bool) if source.mask is None else source.mask.astype(bool)
-    # as torch's mask: a source without any token sees all
-    mask = mask | ~mask.any(1, keepdims=True)
-    lengths = mask.sum(1, dtype=np.int64)
-    width, columns = padded(int(lengths.max())), -(-size // COLUMNS) * COLUMNS
-    keys = np.zeros((weights.layers, groups, heads * width * size), np.float32)
-    values = np.zeros((weights.layers, groups, heads * width * columns), np.float32)
-    for group in range(groups):
-        seen = padded(int(lengths[group]))
-        where = torch.from_numpy(np.flatnonzero(mask[group]))
-        for layer in range(weights.layers):
-            some = np.zeros((heads, seen, columns), np.float32)
-            some[:, : where.numel(), :size] = cache.source_keys[layer, group].index_select(1, where).float().numpy()
-            panels = some[:, :, :size].reshape(heads, seen // COLUMNS, COLUMNS, size).swapaxes(2, 3)
-            place = keys[layer, group].reshape(heads, width * size)
-            place[:, : seen * size] = panels.reshape(heads, -1)
-            some[:, : where.numel(), :size] = cache.source_values[layer, group].index_select(1, where).float().numpy()
-            panels = some.reshape(heads, seen, columns // COLUMNS, COLUMNS).swapaxes(1, 2)
-            place = values[layer, group].reshape(heads, width * columns)
-            place[:, : seen * columns] = panels.reshape(heads, -1)
-    return SourceMemory(groups, width, keys.reshape(-1), values.reshape(-1), lengths, _no_sums())
+def _mask(rows: Rows) -> np.ndarray:
+    return np.ones(rows.ids.shape, bool) if rows.mask is None else rows.mask.astype(bool)

@@ -104,9 +104,7 @@ if VECTOR:
                 value = _multiply_add(builder, value, t, _all(coefficient))
             e = _exponential(builder, builder.fmul(builder.fmul(x, x), _all(-0.5)))
             half = builder.fmul(builder.fmul(value, e), _all(0.5))
-            share = builder.select(
-                builder.fcmp_ordered("<", x, _all(0.0)), half, builder.fsub(_all(1.0), half)
-            )
+            share = builder.select(builder.fcmp_ordered("<", x, _all(0.0)), half, builder.fsub(_all(1.0), half))
             return _store(context, builder, builder.fmul(x, share), pointer)
 
         return types.void(values, types.int64), codegen

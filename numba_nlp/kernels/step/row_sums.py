@@ -36,9 +36,7 @@ if VECTOR:
         return builder.load(builder.gep(pointer, [place]))
 
     def _fused(builder, a, b, c):
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(_f32, [_f32] * 3), "llvm.fmuladd.f32"
-        )
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_f32, [_f32] * 3), "llvm.fmuladd.f32")
         return builder.call(function, [a, b, c])
 
     def _loop(builder, start, stop, step):
@@ -73,9 +71,7 @@ if VECTOR:
             right = _element_pointer(context, builder, signature.args[2], args[2], args[3])
 
             def vectors(place, sums):
-                return _multiply_add(
-                    builder, _vector_at(builder, left, place), _vector_at(builder, right, place), sums
-                )
+                return _multiply_add(builder, _vector_at(builder, left, place), _vector_at(builder, right, place), sums)
 
             def scalar(place, total):
                 return _fused(builder, _scalar_at(builder, left, place), _scalar_at(builder, right, place), total)

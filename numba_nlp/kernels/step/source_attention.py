@@ -1,6 +1,6 @@
 """Attention to a source, whose keys and values all rows of a prompt share: two products for each head.
 
-Twin: ``numba_nlp.reference.step.source_attention``.
+Twin: ``numba_nlp.reference.step.row_attention.attend``.
 """
 
 from __future__ import annotations
