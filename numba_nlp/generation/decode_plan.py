@@ -225,13 +225,14 @@ def _decoder_plan(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
 def _plan(model: EncoderDecoder, kind: WeightKind) -> DecoderWeights:
     """Of the decoder of an encoder-decoder."""
     stack, s = model.decoder, model.settings
-    assert stack is not None and model.output is not None
+    assert stack is not None
+    assert model.output is not None
     shape, blocks = s.decoder, list(stack.blocks)
     tokens = _tokens(model).weight
     biases = [_array(bias).reshape(-1) for bias in (model.output.bias, model.logits_bias) if bias is not None]
     inner, gate, outer = _feed_forward(blocks, kind)
     logits, last_logits = _logits(
-        tokens if model.output.weight is None else model.output.weight, sum(biases) if biases else None, kind
+        tokens if model.output.weight is None else model.output.weight, np.sum(biases, axis=0) if biases else None, kind
     )
     norms = [norm for block in blocks for norm in (block.attention_norm, block.source_norm, block.feed_forward_norm)]
     positions, offset, padding = _positions(stack.positions, shape.width)

@@ -34,12 +34,12 @@ def threads_of(plan: DecoderWeights, n_threads: int) -> int:
 
 
 class NumbaSteps:
-    """The steps of a model on the CPU, as :class:`~numba_nlp.generation.steps.Steps` has them.
+    """The steps of a model on the CPU, as :class:`~numba_nlp.generation.steps.Steps` says.
 
     Parameters
     ----------
     model, prompts, source, per_prompt, positions
-        As there.
+        As of ``TorchSteps``.
     kind : {"float32", "float16", "bfloat16", "int8"}
         How the decoder's weights are kept.
     """
@@ -66,7 +66,7 @@ class NumbaSteps:
         self._longest = positions
 
     def start(self) -> np.ndarray:
-        """Read sources and prompts; see ``Steps``."""
+        """Read sources and prompts."""
         with torch.no_grad():
             cache = self._read_source()
             if self._prompts.ids.shape[1] == 1:
@@ -82,7 +82,7 @@ class NumbaSteps:
         return logits
 
     def advance(self, tokens: np.ndarray, parents: np.ndarray | None = None) -> np.ndarray:
-        """Read one token more in each row; see ``Steps``."""
+        """Read one token more in each row."""
         if parents is not None:
             follow_parents(parents, self._n_new, self._half, self._memory)
             self._half = 1 - self._half
@@ -91,7 +91,7 @@ class NumbaSteps:
         return logits
 
     def keep(self, prompts: np.ndarray) -> None:
-        """Go on with some prompts only; see ``Steps``."""
+        """Go on with some prompts only."""
         self._active = self._active[prompts]
         rows = (prompts[:, None] * self._per_prompt + np.arange(self._per_prompt)).ravel()
         for held in (self._memory.writers, self._memory.counted):
@@ -117,8 +117,8 @@ class NumbaSteps:
             return model.new_cache(groups, width) if width > 1 else None
         cache = model.new_cache(groups, width, source_positions=source.ids.shape[1], sentences=groups)
         model.encode_source(source.ids, source.mask, cache)
-        kept = (held.float().numpy() for held in (cache.source_keys, cache.source_values))
-        self._sources = pack_sources(*kept, _mask(source))
+        keys, values = (held.float().numpy() for held in (cache.source_keys, cache.source_values))
+        self._sources = pack_sources(keys, values, _mask(source))
         return cache
 
     def _read_prompts(self, cache: Any) -> np.ndarray:

@@ -14,6 +14,7 @@ from numba_nlp.generation.numba_steps import NumbaSteps
 from numba_nlp.generation.packing import WeightKind
 from numba_nlp.generation.prompts import Rows
 from numba_nlp.generation.steps import Steps
+from numba_nlp.generation.torch_steps import TorchSteps
 from numba_nlp.kernels.words import VECTOR
 
 __all__ = ["StepEngine", "choose_steps", "opened_steps"]
@@ -80,19 +81,19 @@ def opened_steps(
     positions: int,
     engine: StepEngine,
     weights: Weights,
-) -> Iterator[Steps | NumbaSteps]:
+) -> Iterator[Steps]:
     """Steps of the engine that is asked for; their threads end with the block.
 
     Parameters
     ----------
     model, prompts, source, per_prompt, positions
-        As of `Steps`.
+        As of `TorchSteps`.
     engine, weights
         As of :func:`choose_steps`.
     """
     kind = choose_steps(model, engine, weights)
     if kind is None:
-        yield Steps(model, prompts, source, per_prompt, positions)
+        yield TorchSteps(model, prompts, source, per_prompt, positions)
         return
     steps = NumbaSteps(model, prompts, source, per_prompt, positions, kind)
     try:

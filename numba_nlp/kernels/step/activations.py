@@ -150,12 +150,12 @@ def activate(code, values, first, last):
     first, last : int64
         A multiple of `STEP` apart.
     """
-    if code == _RELU or code == _RELU_SQUARED:
+    if code in (_RELU, _RELU_SQUARED):
         for i in range(first, last):
             x = values[i]
             # NaN stays
             values[i] = np.float32(0) if x < 0 else (x * x if code == _RELU_SQUARED else x)
-    elif code == _SILU or code == _GELU_TANH or code == _GELU_LOGISTIC:
+    elif code in (_SILU, _GELU_TANH, _GELU_LOGISTIC):
         factor, cube = 1.0, 0.0
         if code == _GELU_TANH:
             # x / 2 * (1 + tanh(y / 2)) = x / (1 + exp(-y))
@@ -164,7 +164,7 @@ def activate(code, values, first, last):
             factor = 1.702
         for i in range(first, last, STEP):
             _times_logistic(values, i, np.float32(factor), np.float32(cube))
-    elif code == _GELU or code == _GELU_CLIPPED:
+    elif code in (_GELU, _GELU_CLIPPED):
         for i in range(first, last, STEP):
             _times_normal(values, i)
         if code == _GELU_CLIPPED:

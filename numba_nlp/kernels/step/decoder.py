@@ -10,8 +10,6 @@ Twin: ``numba_nlp.reference.step.decoder``.
 
 from __future__ import annotations
 
-import numpy as np
-
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.step.activations import activate

@@ -1,5 +1,6 @@
-"""Normalisation of rows: by mean and variance (Ba et al. 2016, arXiv:1607.06450), or by the root of the mean square
-(Zhang and Sennrich 2019, arXiv:1910.07467).
+"""Normalisation of rows by mean and variance, or by the root of the mean square.
+
+Ba et al. 2016, arXiv:1607.06450; Zhang and Sennrich 2019, arXiv:1910.07467.
 
 Twin: ``numba_nlp.reference.step.norms``.
 """
