@@ -20,7 +20,7 @@ from numba_nlp.kernels.step.team import ABORT, ABORTED, abort_team, new_team_sta
 from numba_nlp.reference.step import team as twin
 
 #: A program without the JIT waits in Python.
-ROUNDS = 100 if config.DISABLE_JIT else 5000
+ROUNDS = 100 if config.DISABLE_JIT else 1000
 #: More seconds than anything here takes.
 LONG = 60.0
 
@@ -131,8 +131,8 @@ def test_interrupts_at_any_moment(interrupt):
         for _ in range(40):
             began = time.monotonic()
             timer = threading.Timer(random.exponential(0.002), interrupt)
-            timer.start()
             try:
+                timer.start()
                 try:
                     while timer.is_alive():
                         team.run(count_rounds, team.state, 1, counts, wrong)
