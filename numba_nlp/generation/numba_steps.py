@@ -105,8 +105,8 @@ class NumbaSteps:
         logits = self._logits[: tokens.size]
         list_places(tokens, self._active, per_prompt, n_new, self._half, self._weights, self._memory)
         self._team.run(
-            self._step, tokens, self._active, per_prompt, self._weights, self._memory, self._sources, self._scratch,
-            logits,
+            self._step, self._team.state, tokens, self._active, per_prompt, self._weights, self._memory, self._sources,
+            self._scratch, logits,
         )  # fmt: skip
         return logits
 

@@ -91,11 +91,15 @@ def _activate_panels(values, n_rows, first, last, weights):
         activate(weights.activation, flat, row * stride + first * COLUMNS, row * stride + last * COLUMNS)
 
 
-def decoder_step(tokens, prompts, per_prompt, weights, memory, source, scratch, team, thread, n_threads, logits):
+def decoder_step(thread, n_threads, team, tokens, prompts, per_prompt, weights, memory, source, scratch, logits):
     """Read one token in each row, and compute the logits of the next.
 
     Parameters
     ----------
+    thread, n_threads : int64
+        Which of the threads this is, and their number.
+    team : int64[64]
+        See :func:`~numba_nlp.kernels.step.team.wait_for_team`.
     tokens : int64[n]
         Of the vocabulary.
     prompts : int32[p]
@@ -107,10 +111,6 @@ def decoder_step(tokens, prompts, per_prompt, weights, memory, source, scratch, 
     source : SourceMemory
         Without any source for a decoder alone.
     scratch : StepScratch
-    team : int64[k]
-        See ``wait_for_team``.
-    thread, n_threads : int64
-        Which of the threads this is, and their number.
     logits : float32[m, V]
         The first ``n`` rows are written.
 

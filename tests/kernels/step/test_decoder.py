@@ -18,6 +18,7 @@ from numba_nlp.kernels.step.decoder_memory import DecoderWeights, padded
 from numba_nlp.kernels.step.places import follow_parents, list_places
 from numba_nlp.kernels.step.products import Matrices
 from numba_nlp.kernels.step.row_blocks import COLUMNS
+from numba_nlp.kernels.step.team import new_team_state
 from numba_nlp.reference.step import decoder as twin
 from numba_nlp.reference.step import places as twin_places
 
@@ -120,13 +121,13 @@ def check_steps(flags, kind, activation, seed, close):
         sources, plain_sources = draw_sources(random, mask)
     n_rows = prompts * per_prompt
     scratch = new_step_scratch(weights, n_rows, per_prompt, 1 + steps, padded(6), 1, kind)
-    team, logits = np.zeros(16, np.int64), np.zeros((n_rows, VOCABULARY), np.float32)
+    team, logits = new_team_state(), np.zeros((n_rows, VOCABULARY), np.float32)
 
     def step(tokens, groups, per_group, n_new, half):
         list_places(tokens, groups, per_group, n_new, half, weights, memory)
         out = logits[: tokens.size]
-        given = tokens, groups, per_group, weights, memory, sources, scratch, team, 0, 1, out
-        assert STEP[kind](*given) == 0
+        given = tokens, groups, per_group, weights, memory, sources, scratch, out
+        assert STEP[kind](0, 1, team, *given) == 0
         return out
 
     def expected(tokens, column, rows):
