@@ -1,6 +1,6 @@
 """Generation: tokens from a model, over ids and arrays.
 
-`generate` and `score` need torch, so they are imported when they are asked for.
+All but the config needs torch, so it is imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from numba_nlp.generation.config import GenerationConfig
 
 if TYPE_CHECKING:
     from numba_nlp.generation.calls import generate
+    from numba_nlp.generation.description import describe
     from numba_nlp.generation.outputs import GenerationOutput
     from numba_nlp.generation.scoring import score
 
-__all__ = ["GenerationConfig", "GenerationOutput", "generate", "score"]
+__all__ = ["GenerationConfig", "GenerationOutput", "describe", "generate", "score"]
 
-_HOMES = {"GenerationOutput": "outputs", "generate": "calls", "score": "scoring"}
+_HOMES = {"GenerationOutput": "outputs", "describe": "description", "generate": "calls", "score": "scoring"}
 
 
 def __getattr__(name: str) -> Any:

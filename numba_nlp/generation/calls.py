@@ -88,7 +88,7 @@ def generate(
     settled = (GenerationConfig.from_model(model) if config is None else config).replace(**options)
     if streamer is not None and settled.num_beams > 1:
         raise ValueError(f"`streamer` with `num_beams` {settled.num_beams}: rows of a beam search change until its end")
-    run = choose_engine(engine, model.device)
+    run = choose_engine(engine)
     if callable(processors):
         raise TypeError("`processors` is one callable; pass a list with it")
     plan = make_plan(model, settled, input_ids, attention_mask, decoder_input_ids, decoder_attention_mask)

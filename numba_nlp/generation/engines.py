@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, get_args
 
 import numpy as np
-import torch
 
 from numba_nlp.generation.beam_search import FoundRows, search_beams
 from numba_nlp.generation.choice import Streamer, choose_tokens
@@ -18,7 +17,7 @@ from numba_nlp.generation.group_search import search_groups
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.step_choice import StepEngine, opened_steps
 
-__all__ = ["ENGINES", "FASTEST", "Request", "choose_engine"]
+__all__ = ["ENGINES", "Request", "choose_engine"]
 
 
 @dataclass(frozen=True)
@@ -63,27 +62,20 @@ ENGINES: dict[str, Callable[[Request], FoundRows]] = {
     name: partial(_with_steps, engine=name) for name in get_args(StepEngine)
 }
 
-#: The fastest one by the type of the model's device; "torch" on others.
-FASTEST = {"cpu": "torch", "cuda": "device"}
 
-
-def choose_engine(name: str, device: torch.device) -> Callable[[Request], FoundRows]:
+def choose_engine(name: str) -> Callable[[Request], FoundRows]:
     """The engine of a name.
 
     Parameters
     ----------
     name : str
-        One of `ENGINES`, or "auto": the one of `FASTEST`.
-    device : torch.device
-        Of the model.
+        One of `ENGINES`.
 
     Raises
     ------
     ValueError
         There is none.
     """
-    if name == "auto":
-        name = FASTEST.get(device.type, "torch")
     if name not in ENGINES:
         raise ValueError(f"`engine` must be one of {', '.join(map(repr, ENGINES))}, got {name!r}")
     return ENGINES[name]
