@@ -183,7 +183,11 @@ def test_several_threads_may_generate(model: Any) -> None:
 
 def test_an_interrupt_ends_the_threads(gpt2: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     closed = []
-    monkeypatch.setattr(NumbaSteps, "close", closed.append)
+
+    def note(steps: NumbaSteps) -> None:
+        closed.append(steps)
+
+    monkeypatch.setattr(NumbaSteps, "close", note)
 
     def interrupt(values: np.ndarray, tokens: np.ndarray) -> None:
         if tokens.size == 7:
