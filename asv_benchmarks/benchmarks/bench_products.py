@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from numba_nlp.generation.packing import KINDS, pack_weights
-from numba_nlp.kernels.step.products import MULTIPLY, pack_rows
-from numba_nlp.kernels.step.row_blocks import BLOCKS, COLUMNS
+from numba_nlp.generation.packing import KINDS, pack_matrices
+from numba_nlp.kernels.step.products import COLUMNS, MULTIPLY, PACK, columns_of, new_packed_rows
 
 #: Name -> outputs and depth: the output layer of OPUS-MT models, and layers of GPT-2.
 SIZES = {"65001x512": (65001, 512), "3072x768": (3072, 768), "768x3072": (768, 3072)}
@@ -42,13 +41,13 @@ def make_call(library: str, size: str, n_rows: int) -> Callable[[], Any]:
                 return torch.nn.functional.linear(rows, theirs)
 
         return linear
-    packed, multiply = pack_weights(weights, library), MULTIPLY[library]
-    side_by_side = np.zeros((n_rows + BLOCKS[-1]) * depth, np.float32)
-    out, bias = np.zeros((n_rows, packed.columns), np.float32), np.zeros(0, np.float32)
+    matrices, pack, multiply = pack_matrices([weights], None, library), PACK[library], MULTIPLY[library]
+    packed, columns = new_packed_rows(n_rows, depth, library), int(columns_of(matrices))
+    out = np.zeros((n_rows, columns), np.float32)
 
     def product() -> Any:
-        pack_rows(x, n_rows, side_by_side)
-        multiply(side_by_side, n_rows, depth, packed.panels, packed.scales, bias, 0, packed.columns // COLUMNS, out)
+        pack(x, n_rows, packed)
+        multiply(packed, n_rows, matrices, 0, 0, columns // COLUMNS, out)
         return out[:, :outputs]
 
     return product

@@ -1,6 +1,6 @@
 """Generation: tokens from a model, over ids and arrays.
 
-`generate` and `score` need torch, so they are imported when they are asked for.
+All but the config needs torch, so it is imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from numba_nlp.generation.config import GenerationConfig
 
 if TYPE_CHECKING:
     from numba_nlp.generation.calls import generate
+    from numba_nlp.generation.description import describe
     from numba_nlp.generation.outputs import GenerationOutput
     from numba_nlp.generation.scoring import score
     from numba_nlp.generation.streaming import TextPiece, TextStreamer
 
-__all__ = ["GenerationConfig", "GenerationOutput", "TextPiece", "TextStreamer", "generate", "score"]
+__all__ = ["GenerationConfig", "GenerationOutput", "TextPiece", "TextStreamer", "describe", "generate", "score"]
 
 _HOMES = {
     "GenerationOutput": "outputs",
     "TextPiece": "streaming",
     "TextStreamer": "streaming",
+    "describe": "description",
     "generate": "calls",
     "score": "scoring",
 }

@@ -12,6 +12,7 @@ import torch
 
 from numba_nlp.generation.choice import Streamer
 from numba_nlp.generation.config import GenerationConfig
+from numba_nlp.generation.decode_plan import Weights
 from numba_nlp.generation.edits import PrefixFunction, Processor
 from numba_nlp.generation.engines import Request, choose_engine
 from numba_nlp.generation.outputs import GenerationOutput
@@ -39,6 +40,7 @@ def generate(
     tokenizer: Any = None,
     decode: Decode | None = None,
     engine: str = "auto",
+    weights: Weights = "auto",
     **options: Any,
 ) -> GenerationOutput:
     """Generate tokens.
@@ -75,9 +77,13 @@ def generate(
         another with a method ``decode(ids, skip_special_tokens=False)``, as those of transformers.
     decode : callable, optional
         ``ids, int32 [n] -> text``, in place of a tokenizer.
-    engine : {"auto", "torch", "device"}
-        What computes: the model's steps by torch and the rest compiled on the host, or everything by torch on the
-        device of the model, which does not wait for the host in between. "auto": "device" on CUDA, else "torch".
+    engine : {"auto", "numba", "torch", "device"}
+        What computes the decoder's steps, and what follows on their logits: "numba" and "torch" compute the steps so,
+        and the rest is compiled on the host, see :func:`numba_nlp.generation.step_choice.choose_steps`; with "device"
+        torch does everything on the device of the model, without waiting for the host. "auto": "device" on CUDA, else
+        Numba where it can.
+    weights : {"auto", "float32", "float16", "bfloat16", "int8"}
+        How Numba's steps keep the decoder's weights. "auto": exactly, with 16 bits where the checkpoint had no more.
     **options
         Changes of the config, see :class:`GenerationConfig`.
 
@@ -107,7 +113,9 @@ def generate(
         if streamer is not None:
             streamer.end()
         return _nothing(model, plan)
-    rows, scores, values = run(Request(model, plan, key, processors, prefix_allowed_tokens_fn, streamer, text_ends))
+    rows, scores, values = run(
+        Request(model, plan, key, processors, prefix_allowed_tokens_fn, streamer, text_ends, weights)
+    )
     return GenerationOutput(
         sequences=torch.from_numpy(rows.astype(np.int64)).to(model.device),
         scores=torch.from_numpy(scores).to(model.device),

@@ -2,100 +2,116 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
+from numba_nlp.kernels.step.packed_rows import GROUP, ZERO
+from numba_nlp.kernels.step.products import Matrices
 from numba_nlp.kernels.step.row_blocks import COLUMNS
 
-__all__ = ["KINDS", "PackedWeights", "WeightKind", "pack_weights", "pad_columns"]
+__all__ = ["KINDS", "WeightKind", "pack_matrices"]
 
 WeightKind = Literal["float32", "float16", "bfloat16", "int8"]
 #: How weights may be kept, and the type of the array that holds them.
 KINDS: dict[str, type] = {"float32": np.float32, "float16": np.uint16, "bfloat16": np.uint16, "int8": np.int8}
+#: Greatest magnitude that is rounded to a finite number.
+_LIMITS: dict[str, np.float32] = dict.fromkeys(KINDS, np.finfo(np.float32).max)
+_LIMITS["float16"] = np.nextafter(np.float32(65520), np.float32(0))
+_LIMITS["bfloat16"] = np.uint32(0x7F7F7FFF).view(np.float32)
+#: Sums of products of bytes reach at most 255 * 127 * depth, and 32 bits hold them.
+_DEEPEST = {"int8": (2**31 - 1) // (255 * 127)}
 
 
-@dataclass(frozen=True)
-class PackedWeights:
-    """A matrix in panels; see :mod:`numba_nlp.kernels.step.products`.
-
-    Attributes
-    ----------
-    panels : float32, uint16 or int8 [panels * depth * COLUMNS]
-        Weight ``(panel * COLUMNS + column, k)`` is element ``(panel * depth + k) * COLUMNS + column``; zeros stand
-        where there are no more outputs.
-    scales : float32[panels * COLUMNS] or float32[0]
-        What products with int8 weights are multiplied with.
-    outputs, depth : int
-        Shape of the matrix.
-    kind : str
-    """
-
-    panels: np.ndarray
-    scales: np.ndarray
-    outputs: int
-    depth: int
-    kind: WeightKind
-
-    @property
-    def columns(self) -> int:
-        """Outputs with those that fill the last panel."""
-        return -(-self.outputs // COLUMNS) * COLUMNS
-
-
-def pack_weights(weights: np.ndarray, kind: WeightKind = "float32") -> PackedWeights:
-    """Pack a matrix.
+def pack_matrices(
+    weights: Sequence[np.ndarray], biases: Sequence[np.ndarray] | None = None, kind: WeightKind = "float32"
+) -> Matrices:
+    """Pack matrices of one shape, one behind the other.
 
     Parameters
     ----------
-    weights : float32[outputs, depth]
+    weights : sequence of float32[outputs, depth]
         As torch's ``Linear`` keeps them.
+    biases : sequence of float32[outputs], optional
+        One for each matrix.
     kind : {"float32", "float16", "bfloat16", "int8"}
-        How to keep them. 16-bit weights are the nearest to those given, ties to even, so weights that came from such a
-        checkpoint are kept exactly. int8 weights are the nearest multiples of the largest magnitude of the output
+        How to keep weights. 16-bit weights are the nearest to those given, ties to even, so weights that came from such
+        a checkpoint are kept exactly. int8 weights are the nearest multiples of the largest magnitude of the output
         divided by 127.
 
     Returns
     -------
-    PackedWeights
+    Matrices
 
     Raises
     ------
     ValueError
-        There is no such kind, the array is no matrix of float32, it has no element, or weights are not finite or, for
-        float16, beyond 65504.
+        There is no such kind, there is no matrix, an array is no matrix of float32 or has no element, shapes differ, or
+        numbers are not finite or, for float16, beyond 65504; int8 weights of more than 66,311 numbers an output.
     """
     if kind not in KINDS:
         raise ValueError(f"`kind` must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
-    if weights.ndim != 2 or weights.dtype != np.float32 or not weights.size:
-        raise ValueError(f"`weights` must be a matrix of float32, got {weights.dtype} {list(weights.shape)}")
-    outputs, depth = weights.shape
+    if not weights:
+        raise ValueError("`weights` must be at least one matrix, got none")
+    for matrix in weights:
+        if matrix.ndim != 2 or matrix.dtype != np.float32 or not matrix.size:
+            raise ValueError(f"`weights` must be matrices of float32, got {matrix.dtype} {list(matrix.shape)}")
+        if matrix.shape != weights[0].shape:
+            raise ValueError(f"matrices of {list(weights[0].shape)} and {list(matrix.shape)} cannot be packed together")
+    outputs, depth = weights[0].shape
+    if depth > _DEEPEST.get(kind, depth):
+        raise ValueError(f"{kind} holds sums of at most {_DEEPEST[kind]} products, the matrix has {depth} columns")
+    group = GROUP if kind == "int8" else 1
+    n_panels, n_groups = -(-outputs // COLUMNS), -(-depth // group)
+    panels = np.zeros((len(weights), n_panels, n_groups, COLUMNS, group), KINDS[kind])
+    steps = np.zeros((len(weights), n_panels * COLUMNS), np.float32)
+    sums = np.zeros((len(weights), n_panels * COLUMNS), np.int32)
+    for number, matrix in enumerate(weights):
+        kept, steps[number, :outputs] = _kept(matrix, kind)
+        if kind == "int8":
+            sums[number, :outputs] = ZERO * kept.sum(axis=1, dtype=np.int32)
+        for panel in range(n_panels):  # a whole padded copy would take as much memory again
+            some = kept[panel * COLUMNS : (panel + 1) * COLUMNS]
+            some = np.pad(some, ((0, 0), (0, n_groups * group - depth)))
+            panels[number, panel, :, : len(some)] = some.reshape(len(some), n_groups, group).transpose(1, 0, 2)
+    is_int8 = kind == "int8"
+    return Matrices(
+        panels.reshape(-1),
+        steps.reshape(-1) if is_int8 else np.zeros(0, np.float32),
+        sums.reshape(-1) if is_int8 else np.zeros(0, np.int32),
+        _padded(biases, len(weights), outputs),
+        outputs,
+        depth,
+    )
+
+
+def _kept(weights: np.ndarray, kind: WeightKind) -> tuple[np.ndarray, np.ndarray]:
+    """Weights as they are kept, and of what those of each output are multiples (in int8)."""
     largest = np.abs(weights).max(axis=1)
-    limit = 65519.99 if kind == "float16" else np.finfo(np.float32).max
-    if not (largest <= limit).all():  # NaN is not either
+    if not (largest <= _LIMITS[kind]).all():  # NaN is not either
         worst = int(np.argmax(np.where(np.isnan(largest), np.inf, largest)))
         raise ValueError(f"output {worst} has a weight of magnitude {largest[worst]}, which {kind} does not hold")
-    scales = np.zeros(0, np.float32)
-    kept: np.ndarray = weights
+    steps = np.ones(len(weights), np.float32)
     if kind == "int8":
-        steps = np.where(largest > 0, largest / np.float32(127), np.float32(1)).astype(np.float32)
-        kept = np.rint(weights / steps[:, None]).astype(np.int8)
-        scales = pad_columns(steps)
-    elif kind == "float16":
-        kept = weights.astype(np.float16).view(np.uint16)
-    elif kind == "bfloat16":
+        # of smaller numbers the step would be rounded itself; they are kept as zeros
+        steps = np.where(largest >= np.float32(2.0**-100), largest / np.float32(127), np.float32(1)).astype(np.float32)
+        return np.rint(weights / steps[:, None]).astype(np.int8), steps
+    if kind == "float16":
+        return weights.astype(np.float16).view(np.uint16), steps
+    if kind == "bfloat16":
         bits = np.ascontiguousarray(weights).view(np.uint32)
-        kept = ((bits + np.uint32(0x7FFF) + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-    panels = np.zeros((-(-outputs // COLUMNS), depth, COLUMNS), KINDS[kind])
-    for panel in range(len(panels)):  # a whole padded copy would take as much memory again
-        some = kept[panel * COLUMNS : (panel + 1) * COLUMNS]
-        panels[panel, :, : len(some)] = some.T
-    return PackedWeights(panels.reshape(-1), scales, outputs, depth, kind)
+        return ((bits + np.uint32(0x7FFF) + ((bits >> 16) & 1)) >> 16).astype(np.uint16), steps
+    return weights, steps
 
 
-def pad_columns(values: np.ndarray) -> np.ndarray:
-    """Numbers of the outputs, and zeros for those that fill the last panel: float32[columns]."""
-    padded = np.zeros(-(-values.size // COLUMNS) * COLUMNS, np.float32)
-    padded[: values.size] = values
-    return padded
+def _padded(biases: Sequence[np.ndarray] | None, matrices: int, outputs: int) -> np.ndarray:
+    """Biases, each with zeros for the outputs that fill the last panel."""
+    if biases is None:
+        return np.zeros(0, np.float32)
+    found = [f"{bias.dtype} {list(bias.shape)}" for bias in biases]
+    if found != [f"float32 [{outputs}]"] * matrices:
+        raise ValueError(f"`biases` must be {matrices} of float32 [{outputs}], got {', '.join(found) or 'none'}")
+    padded = np.zeros((matrices, -(-outputs // COLUMNS) * COLUMNS), np.float32)
+    padded[:, :outputs] = biases
+    return padded.reshape(-1)

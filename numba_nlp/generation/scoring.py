@@ -8,9 +8,10 @@ import numpy as np
 import torch
 
 from numba_nlp.generation.config import GenerationConfig
+from numba_nlp.generation.decode_plan import Weights
 from numba_nlp.generation.plan import make_plan
 from numba_nlp.generation.prompts import take_rows
-from numba_nlp.generation.steps import Steps
+from numba_nlp.generation.step_choice import StepEngine, opened_steps
 from numba_nlp.kernels.generation.chosen import score_tokens
 
 __all__ = ["ContinuationScores", "score"]
@@ -41,6 +42,8 @@ def score(
     config: GenerationConfig | None = None,
     decoder_input_ids: Any = None,
     decoder_attention_mask: Any = None,
+    engine: StepEngine = "auto",
+    weights: Weights = "auto",
 ) -> ContinuationScores:
     """Log-probabilities of continuations, by the model alone: no option of generation changes them.
 
@@ -56,6 +59,9 @@ def score(
         1 for tokens that count, 0 for padding, which is at the right, of the shape of `continuations`.
     config : GenerationConfig, optional
         By default that of the checkpoint; for special tokens.
+    engine : {"auto", "numba", "torch"}
+    weights : {"auto", "float32", "float16", "bfloat16", "int8"}
+        As for :func:`~numba_nlp.generation.generate`.
 
     Returns
     -------
@@ -104,13 +110,13 @@ def score(
                 f"prompts of {plan.prompt_width} tokens and continuations of {width} need {positions} positions, the "
                 f"model has {most}; cut them"
             )
-        steps = Steps(model, plan.prompts, plan.source, rows // prompts, positions)
         tokens = np.ascontiguousarray(np.where(counted, given.ids, 0).T)
-        logits = steps.start()
-        for column in range(width):
-            score_tokens(logits, tokens[column], values[column])
-            if column + 1 < width:
-                logits = steps.advance(tokens[column])
+        with opened_steps(model, plan.prompts, plan.source, rows // prompts, positions, engine, weights) as steps:
+            logits = steps.start()
+            for column in range(width):
+                score_tokens(logits, tokens[column], values[column])
+                if column + 1 < width:
+                    logits = steps.advance(tokens[column])
     values = np.where(counted, values.T, np.float32(0.0))
     sums = values.sum(1, dtype=np.float64).astype(np.float32)
     return ContinuationScores(torch.from_numpy(sums).to(model.device), torch.from_numpy(values).to(model.device))

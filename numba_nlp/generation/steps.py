@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
-import torch
-
-from numba_nlp.generation.prompts import Rows
 
 __all__ = ["Steps"]
 
 
-class Steps:
-    """The steps of a model over its cache.
+class Steps(Protocol):
+    """What computes logits for a search, by whatever means.
 
-    Rows are as many as prompts times ``per_prompt``, those of a prompt side by side. A source of an encoder-decoder
-    and a prompt are read once, whatever the number of their rows.
-
-    Parameters
-    ----------
-    model : Model
-        With an output layer.
-    prompts : Rows
-        What the rows begin with, padding at the left.
-    source : Rows or None
-        What an encoder reads.
-    per_prompt : int
-        Rows of a prompt.
-    positions : int
-        Columns that are read, prompt included.
+    Rows are as many as prompts times those of a prompt, which lie side by side.
     """
-
-    def __init__(self, model: Any, prompts: Rows, source: Rows | None, per_prompt: int, positions: int) -> None:
-        self._model = model
-        self._prompts = prompts
-        self._source = source
-        self._per_prompt = per_prompt
-        rows = prompts.ids.shape[0] * per_prompt
-        if source is None:
-            self._cache = model.new_cache(rows, positions)
-        else:
-            self._cache = model.new_cache(
-                rows, positions, source_positions=source.ids.shape[1], sentences=prompts.ids.shape[0]
-            )
-        self._host: torch.Tensor | None = None
 
     def start(self) -> np.ndarray:
         """Read sources and prompts.
@@ -54,12 +23,6 @@ class Steps:
         ndarray
             Logits of the tokens behind them, float32 ``[rows, V]``; the caller's until the next call.
         """
-        if self._source is not None:
-            self._model.encode_source(self._source.ids, self._source.mask, self._cache)
-        logits = self._model.prompt(self._prompts.ids, self._prompts.mask, self._cache)
-        if self._per_prompt > 1:
-            logits = logits.repeat_interleave(self._per_prompt, 0)
-        return self._on_host(logits)
 
     def advance(self, tokens: np.ndarray, parents: np.ndarray | None = None) -> np.ndarray:
         """Read one token more in each row.
@@ -76,10 +39,6 @@ class Steps:
         ndarray
             As of :meth:`start`.
         """
-        device = self._model.device
-        if parents is not None:
-            self._cache.reorder(torch.from_numpy(parents).to(device))
-        return self._on_host(self._model.step(torch.from_numpy(tokens).to(device), self._cache))
 
     def keep(self, prompts: np.ndarray) -> None:
         """Go on with some prompts only.
@@ -89,13 +48,3 @@ class Steps:
         prompts : ndarray
             int64: which of those at present, in ascending order.
         """
-        self._cache.keep(torch.from_numpy(prompts).to(self._model.device), self._per_prompt)
-
-    def _on_host(self, logits: torch.Tensor) -> np.ndarray:
-        if logits.device.type == "cpu" and logits.dtype == torch.float32:
-            return logits.detach().contiguous().numpy()
-        if self._host is None:
-            self._host = torch.empty(logits.shape, dtype=torch.float32, pin_memory=logits.device.type == "cuda")
-        host = self._host[: logits.shape[0]]
-        host.copy_(logits.detach())
-        return host.numpy()

@@ -94,6 +94,23 @@ class Model(nn.Module):
 
         return generate(self, input_ids, attention_mask, **options)
 
+    def describe(self, **choices: Any) -> dict[str, Any]:
+        """What runs where when the model generates; see :func:`numba_nlp.generation.describe`.
+
+        Parameters
+        ----------
+        **choices
+            ``engine`` and ``weights``, as of :meth:`generate`.
+
+        Raises
+        ------
+        ValueError, UnsupportedFeatureError
+            As there.
+        """
+        from numba_nlp.generation.description import describe
+
+        return describe(self, **choices)
+
     def check_width(self, width: int, limit: int | None, name: str = "input_ids") -> None:
         """Refuse rows that are longer than the model has positions.
 

@@ -12,7 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs torch")
 
-from numba_nlp.generation import GenerationConfig  # noqa: E402
+from numba_nlp.generation import GenerationConfig, describe  # noqa: E402
 from numba_nlp.generation.device import repeated, run  # noqa: E402
 from numba_nlp.generation.device.host_calls import HostCalls  # noqa: E402
 from numba_nlp.generation.device.run import DeviceSteps, make_search  # noqa: E402
@@ -235,8 +235,11 @@ def test_trouble_is_said_late(taped: list[int]) -> None:
 
 def test_engines_by_name() -> None:
     model = create_model(GPT2, head="language_model")
-    with pytest.raises(ValueError, match="`engine` must be 'auto', 'torch', 'device', got 'fast'"):
+    with pytest.raises(ValueError, match="`engine` must be one of 'auto', 'numba', 'torch', 'device', got 'fast'"):
         model.generate([[3]], engine="fast")
+    with pytest.raises(ValueError, match="`weights` 'int8' is of Numba's steps"):
+        model.generate([[3]], engine="device", weights="int8")
+    assert describe(model, engine="device") | {"steps": "torch", "choice": "torch"} == describe(model, engine="device")
     with pytest.raises(ValueError, match="the model is on meta"):
         create_model(GPT2, head="language_model").to("meta").generate([[3]], engine="device")
 

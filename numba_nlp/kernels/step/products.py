@@ -2,124 +2,144 @@
 
 ``out[row, n] = sum over k of x[row, k] * weights[n, k]``, times a scale and plus a bias of ``n``. A step reads all
 weights for as few rows as there are beams, so the product is as fast as memory is read, or, with more than about ten
-rows, as numbers are multiplied. Rows are packed once (:func:`pack_rows`); then each panel of weights
-(:mod:`numba_nlp.kernels.step.row_blocks`) is read once and multiplied with all blocks of rows while it is in the
-first-level cache. Threads share panels: each takes some of them.
+rows, as numbers are multiplied. Rows are packed once (:mod:`numba_nlp.kernels.step.packed_rows`); then each panel of
+weights (:mod:`~numba_nlp.kernels.step.row_blocks`, :mod:`~numba_nlp.kernels.step.code_blocks`) is read once and
+multiplied with all blocks of rows while it is in a near cache. Threads share panels: each takes some of them.
 
 Twin: ``numba_nlp.reference.step.products``.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.step import row_blocks
-from numba_nlp.kernels.step.row_blocks import BLOCKS, COLUMNS
+from numba_nlp.kernels.step.code_blocks import multiply_codes
+from numba_nlp.kernels.step.packed_rows import GROUP, PACK, PackedRows, block_size, groups, new_packed_rows
+from numba_nlp.kernels.step.row_blocks import COLUMNS
 
-__all__ = ["MULTIPLY", "block_size", "multiply_panels", "pack_rows"]
+__all__ = [
+    "COLUMNS",
+    "MULTIPLY",
+    "PACK",
+    "Matrices",
+    "PackedRows",
+    "add_bias",
+    "columns_of",
+    "multiply_panels",
+    "multiply_panels_int8",
+    "new_packed_rows",
+]
 
-_BLOCKS = np.array(BLOCKS)
+
+class Matrices(NamedTuple):
+    """Matrices of one shape one behind the other, one for each layer of a model, say.
+
+    Attributes
+    ----------
+    panels : float32, uint16 or int8 [matrices * panels * weights of a panel]
+        Weight ``(panel * COLUMNS + column, k)`` of a matrix is its element ``(panel * depth + k) * COLUMNS + column``;
+        with int8, where four neighbours stand together, ``((panel * groups + k // 4) * COLUMNS + column) * 4 + k % 4``,
+        with as many groups of four as hold a row. Zeros stand where there are no more outputs or numbers.
+    scales : float32[matrices * columns] or float32[0]
+        What int8 weights are multiples of; ``columns`` is ``outputs`` rounded up to a multiple of ``COLUMNS``.
+    sums : int32[matrices * columns] or int32[0]
+        128 times the sum of the int8 weights of each output.
+    bias : float32[matrices * columns] or float32[0]
+        What is added to each output; none: 0.
+    outputs, depth : int64
+        Shape of each matrix.
+    """
+
+    panels: np.ndarray
+    scales: np.ndarray
+    sums: np.ndarray
+    bias: np.ndarray
+    outputs: int
+    depth: int
 
 
 @kernel
-def block_size(n_rows):
-    """Number of rows that are multiplied at once; the last block overlaps the one before.
-
-    Parameters
-    ----------
-    n_rows : int64
-        At least one.
-
-    Returns
-    -------
-    int64
-        The one of ``BLOCKS`` by which the fewest rows are multiplied twice, of the blocks that are as few as can be.
-    """
-    largest = _BLOCKS[-1]
-    n_blocks = (n_rows + largest - 1) // largest
-    wanted = (n_rows + n_blocks - 1) // n_blocks
-    size = np.int64(1)
-    for candidate in _BLOCKS:
-        if candidate <= n_rows:
-            size = candidate
-        if candidate >= wanted:
-            break
-    return size
+def columns_of(matrices):
+    """Outputs of ``matrices`` with those that fill the last panel (int64)."""
+    return (matrices.outputs + COLUMNS - 1) // COLUMNS * COLUMNS
 
 
 @kernel
-def pack_rows(x, n_rows, packed):
-    """Put the rows of each block side by side.
+def add_bias(matrices, which, first_panel, last_panel, n_rows, out):
+    """Add the bias to the columns of some panels; nothing when there is none.
 
     Parameters
     ----------
-    x : float32[m, depth]
-        C-contiguous.
-    n_rows : int64
-        Rows to take, at least one.
-    packed : float32[k]
-        Written; ``k >= (n_rows + largest block) * depth``. Number ``k`` of row ``r`` of a block of ``size`` rows is
-        element ``k * size + r`` of it.
-
-    Returns
-    -------
-    int64
-        Rows of a block.
+    matrices : Matrices
+    which, first_panel, last_panel, n_rows : int64
+    out : float32[m, columns]
     """
-    depth = x.shape[1]
-    size = block_size(n_rows)
-    place = np.int64(0)
-    for block in range((n_rows + size - 1) // size):
-        first = min(block * size, n_rows - size)
-        for row in range(size):
-            for k in range(depth):
-                packed[place + k * size + row] = x[first + row, k]
-        place += size * depth
-    return size
+    if matrices.bias.size:
+        begin = which * columns_of(matrices)
+        for row in range(n_rows):
+            for column in range(first_panel * COLUMNS, last_panel * COLUMNS):
+                out[row, column] += matrices.bias[begin + column]
 
 
-def multiply_panels(packed, n_rows, depth, panels, scales, bias, first_panel, last_panel, out):
-    """Multiply packed rows with some panels of weights.
+def multiply_panels(packed, n_rows, matrices, which, first_panel, last_panel, out):
+    """Multiply packed rows with some panels of a matrix.
 
     Parameters
     ----------
-    packed : float32[k]
-        By :func:`pack_rows`.
-    n_rows, depth : int64
-        Number of rows, and of numbers in each.
-    panels : float32[p], uint16[p] or int8[p]
-        Weights, panel by panel (:func:`numba_nlp.generation.packing.pack_weights`).
-    scales : float32[columns] or float32[0]
-        What each output is multiplied with; none: 1.
-    bias : float32[columns] or float32[0]
-        What is added to each output; none: 0. ``columns`` is a multiple of ``COLUMNS``, as for ``scales``.
+    packed : PackedRows
+        By the member of ``PACK`` of the same kind, as many rows as here.
+    n_rows : int64
+    matrices : Matrices
+    which : int64
+        Number of the matrix.
     first_panel, last_panel : int64
         Panels to multiply with, the last one not included.
     out : float32[m, columns]
         Columns of these panels are written in the first ``n_rows`` rows; C-contiguous.
     """
+    depth = matrices.depth
     size = block_size(n_rows)
-    n_blocks = (n_rows + size - 1) // size
     stride = out.shape[1]
     flat = out.reshape(out.size)
+    panel_size = depth * COLUMNS
+    before = which * (columns_of(matrices) // COLUMNS)
     for panel in range(first_panel, last_panel):
-        begin = panel * COLUMNS
-        for block in range(n_blocks):
+        for block in range((n_rows + size - 1) // size):
             first = min(block * size, n_rows - size)
             multiply_block(  # noqa: F821  bound by `specialise`
-                packed, block * size * depth, size, panels, panel * depth * COLUMNS, depth, flat,
-                first * stride + begin, stride,
+                packed.floats, block * size * depth, size, matrices.panels, (before + panel) * panel_size, depth, flat,
+                first * stride + panel * COLUMNS, stride,
             )  # fmt: skip
-        if scales.size:
-            for row in range(n_rows):
-                for column in range(begin, begin + COLUMNS):
-                    out[row, column] *= scales[column]
-        if bias.size:
-            for row in range(n_rows):
-                for column in range(begin, begin + COLUMNS):
-                    out[row, column] += bias[column]
+        add_bias(matrices, which, panel, panel + 1, n_rows, out)
+
+
+@kernel
+def multiply_panels_int8(packed, n_rows, matrices, which, first_panel, last_panel, out):
+    """Multiply packed codes with some panels of a matrix of int8; arguments as for :func:`multiply_panels`.
+
+    An output is ``sum * step * scale``, in this order and in float32, of an exact sum of products of integers, and the
+    bias: the same number on every processor.
+    """
+    n_groups = groups(matrices.depth)
+    size = block_size(n_rows)
+    stride = out.shape[1]
+    flat = out.reshape(out.size)
+    panel_size = n_groups * GROUP * COLUMNS
+    columns = columns_of(matrices)
+    for panel in range(first_panel, last_panel):
+        for block in range((n_rows + size - 1) // size):
+            first = min(block * size, n_rows - size)
+            multiply_codes(
+                packed.codes, block * size * n_groups * GROUP, packed.steps, first, size, matrices.panels,
+                (which * (columns // COLUMNS) + panel) * panel_size, n_groups, matrices.sums, matrices.scales,
+                which * columns + panel * COLUMNS, flat, first * stride + panel * COLUMNS, stride,
+            )  # fmt: skip
+        add_bias(matrices, which, panel, panel + 1, n_rows, out)
 
 
 #: :func:`multiply_panels` by how weights are kept.
@@ -129,6 +149,6 @@ MULTIPLY = {
         "float32": row_blocks.multiply_float32,
         "float16": row_blocks.multiply_float16,
         "bfloat16": row_blocks.multiply_bfloat16,
-        "int8": row_blocks.multiply_int8,
     }.items()
 }
+MULTIPLY["int8"] = multiply_panels_int8

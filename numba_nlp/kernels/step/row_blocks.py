@@ -5,8 +5,9 @@ vectors of them are multiplied with one number of each row, which gives two sums
 fit, with 16 of them 6. This is the inner loop of Goto, van de Geijn 2008 ("Anatomy of High-Performance Matrix
 Multiplication"), with weights that were packed when the model was loaded.
 
-Weights are kept as float32, as float16 or bfloat16 (their bits in uint16), or as int8; sums are float32. LLVM vector IR
-as in :mod:`numba_nlp.kernels.words`, and plain forms beside it for the same cases.
+Weights are kept as float32, or as float16 or bfloat16 (their bits in uint16); sums are float32. LLVM vector IR as in
+:mod:`numba_nlp.kernels.words`, and plain forms beside it for the same cases. int8:
+:mod:`numba_nlp.kernels.step.code_blocks`.
 
 Twin: ``numba_nlp.reference.step.row_blocks``.
 """
@@ -17,15 +18,25 @@ import math
 
 import numpy as np
 from llvmlite import binding, ir
-from numba.core import cgutils, types
+from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.words import VECTOR, _element_pointer
 
+
+def _features() -> frozenset[str]:
+    """What the processor has that Numba compiles for."""
+    if config.CPU_FEATURES is not None:  # "+avx2,-avx512f"
+        named = [name.strip() for name in config.CPU_FEATURES.split(",")]
+        return frozenset(name[1:] for name in named if name.startswith("+"))
+    return frozenset(name for name, there in binding.get_host_cpu_features().items() if there)
+
+
+FEATURES = _features()
 #: Whether there are 32 registers of 16 numbers.
-_WIDE = bool(binding.get_host_cpu_features().get("avx512f"))
+_WIDE = "avx512f" in FEATURES
 #: Numbers of a vector.
 LANES = 16 if _WIDE else 8
 #: Outputs of a panel.
@@ -34,7 +45,7 @@ COLUMNS = 2 * LANES
 BLOCKS = (1, 2, 3, 4, 5, 6, 8, 10, 12) if _WIDE else (1, 2, 3, 4, 5, 6)
 
 if VECTOR:
-    _i8, _i16, _i32, _i64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
+    _i16, _i32, _i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
     _f32 = ir.FloatType()
     _sums = ir.VectorType(_f32, LANES)
 
@@ -60,9 +71,6 @@ if VECTOR:
     def _read_bfloat16(builder, pointer):
         bits = builder.zext(_loaded(builder, pointer, _i16), _vector(_i32))
         return builder.bitcast(builder.shl(bits, ir.Constant(_vector(_i32), [ir.Constant(_i32, 16)] * LANES)), _sums)
-
-    def _read_int8(builder, pointer):
-        return builder.sitofp(builder.sext(_loaded(builder, pointer, _i8), _vector(_i32)), _sums)
 
     def _spread(builder, value):
         undefined = ir.Constant(_sums, ir.Undefined)
@@ -120,7 +128,6 @@ if VECTOR:
     multiply_float32 = _block_function(_read_float32)
     multiply_float16 = _block_function(_read_float16)
     multiply_bfloat16 = _block_function(_read_bfloat16)
-    multiply_int8 = _block_function(_read_int8)
 
 else:
 
@@ -169,7 +176,7 @@ else:
         x : float32[k]
             Rows side by side from ``x_first`` on: number ``k`` of row ``r`` is element ``k * n_rows + r``.
         x_first, n_rows : int64
-        panels : float32[p], uint16[p] or int8[p]
+        panels : float32[p] or uint16[p]
             The panel begins at ``panels_first``.
         panels_first, depth : int64
         out : float32[m]
@@ -187,4 +194,3 @@ else:
     multiply_float32 = kernel(specialise(_multiply_block, "multiply_float32", value_of=_as_it_is))
     multiply_float16 = kernel(specialise(_multiply_block, "multiply_float16", value_of=_half_value))
     multiply_bfloat16 = kernel(specialise(_multiply_block, "multiply_bfloat16", value_of=_brain_value))
-    multiply_int8 = kernel(specialise(_multiply_block, "multiply_int8", value_of=_as_it_is))

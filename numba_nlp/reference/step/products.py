@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from numba_nlp.reference.step.code_blocks import multiply_codes
+from numba_nlp.reference.step.packed_rows import quantise
 from numba_nlp.reference.step.row_blocks import weight_values
 
-
-def block_starts(n_rows: int, size: int) -> list[int]:
-    """First row of each block; the last one ends with the last row."""
-    return [min(start, n_rows - size) for start in range(0, n_rows, size)]
+if TYPE_CHECKING:
+    from numba_nlp.kernels.step.products import Matrices
 
 
-def pack_rows(x: np.ndarray, n_rows: int, size: int) -> np.ndarray:
-    """Rows of each block side by side: a number of each row, then the next number of each."""
-    return np.concatenate([x[start : start + size].T.reshape(-1) for start in block_starts(n_rows, size)])
+def stored_weights(matrices: Matrices, which: int, columns: int) -> np.ndarray:
+    """Weights of one matrix as they are stored, ``[outputs, depth]``, from panels of so many columns."""
+    group = 4 if matrices.panels.dtype == np.int8 else 1
+    n_groups, n_panels = -(-matrices.depth // group), -(-matrices.outputs // columns)
+    panels = matrices.panels.reshape(-1, n_panels, n_groups, columns, group)[which]
+    whole = panels.transpose(0, 2, 1, 3).reshape(n_panels * columns, n_groups * group)
+    return whole[: matrices.outputs, : matrices.depth]
 
 
-def multiply(
-    x: np.ndarray, panels: np.ndarray, kind: str, columns: int, scales: np.ndarray, bias: np.ndarray
-) -> np.ndarray:
-    """The whole product in float64: ``[rows, panels * columns]``, for panels of so many columns."""
-    weights = weight_values(panels, kind).reshape(-1, x.shape[1], columns).transpose(0, 2, 1).reshape(-1, x.shape[1])
-    out = x.astype(np.float64) @ weights.T
-    if scales.size:
-        out = out * scales
-    return out + bias if bias.size else out
+def of_matrix(values: np.ndarray, matrices: Matrices, which: int, columns: int) -> np.ndarray:
+    """Those of the scales or biases of all matrices that belong to one."""
+    n_panels = -(-matrices.outputs // columns)
+    return values.reshape(-1, n_panels * columns)[which, : matrices.outputs]
+
+
+def multiply(x: np.ndarray, matrices: Matrices, which: int, kind: str, columns: int) -> np.ndarray:
+    """The product with one matrix in float64, with int8 in float32: ``[rows, outputs]``."""
+    weights = stored_weights(matrices, which, columns)
+    if kind == "int8":
+        found = [quantise(row) for row in x]
+        integers, steps = np.array([row for row, _ in found]), np.array([step for _, step in found], np.float32)
+        out = multiply_codes(integers, steps, weights, of_matrix(matrices.scales, matrices, which, columns))
+    else:
+        out = x.astype(np.float64) @ weight_values(weights, kind).T
+    return out + of_matrix(matrices.bias, matrices, which, columns) if matrices.bias.size else out

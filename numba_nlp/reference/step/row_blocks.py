@@ -6,7 +6,7 @@ import numpy as np
 
 
 def weight_values(stored: np.ndarray, kind: str) -> np.ndarray:
-    """Values of weights that are kept as float32, int8, or the bits of float16 or bfloat16, in float64."""
+    """Values of weights that are kept as float32, or the bits of float16 or bfloat16, in float64."""
     if kind == "float16":
         return stored.view(np.float16).astype(np.float64)
     if kind == "bfloat16":

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numba_nlp.generation.packing import KINDS, pack_weights, pad_columns
+from numba_nlp.generation.packing import KINDS, pack_matrices
 from numba_nlp.kernels.step import row_blocks
-from numba_nlp.kernels.step.products import MULTIPLY, block_size, pack_rows
+from numba_nlp.kernels.step.packed_rows import block_size
+from numba_nlp.kernels.step.products import MULTIPLY, PACK, Matrices, columns_of, new_packed_rows
 from numba_nlp.kernels.step.row_blocks import BLOCKS, COLUMNS
+from numba_nlp.reference.step import packed_rows as rows_twin
 from numba_nlp.reference.step import products as twin
 from numba_nlp.reference.step.row_blocks import weight_values
 
@@ -20,14 +22,14 @@ from numba_nlp.reference.step.row_blocks import weight_values
 CLOSE = 1e-6
 
 
-def multiply(x, packed, bias, *, cuts=()):
+def multiply(x, matrices, kind, *, which=0, cuts=()):
     """The product, with panels divided at ``cuts`` as between threads."""
-    rows = np.zeros((len(x) + BLOCKS[-1]) * packed.depth, np.float32)
-    pack_rows(x, len(x), rows)
-    out = np.full((len(x), packed.columns), np.nan, np.float32)
-    edges = [0, *cuts, packed.columns // COLUMNS]
-    for first, last in pairwise(edges):
-        MULTIPLY[packed.kind](rows, len(x), packed.depth, packed.panels, packed.scales, bias, first, last, out)
+    packed = new_packed_rows(len(x), x.shape[1], kind)
+    PACK[kind](x, len(x), packed)
+    columns = int(columns_of(matrices))
+    out = np.full((len(x), columns), np.nan, np.float32)
+    for first, last in pairwise([0, *cuts, columns // COLUMNS]):
+        MULTIPLY[kind](packed, len(x), matrices, which, first, last, out)
     return out
 
 
@@ -36,7 +38,7 @@ def test_blocks_are_few_and_overlap_little(n_rows):
     size = int(block_size(n_rows))
     assert size in BLOCKS
     assert size <= n_rows
-    starts = twin.block_starts(n_rows, size)
+    starts = rows_twin.block_starts(n_rows, size)
     covered = sorted({row for start in starts for row in range(start, start + size)})
     assert covered == list(range(n_rows))
     if n_rows >= BLOCKS[-1]:
@@ -44,14 +46,36 @@ def test_blocks_are_few_and_overlap_little(n_rows):
     assert len(starts) * size < 2 * n_rows
 
 
-@given(st.integers(1, 40), st.integers(1, 9))
+@given(st.integers(1, 40), st.integers(1, 50))
 def test_packed_rows(n_rows, depth):
     x = np.arange(n_rows * depth, dtype=np.float32).reshape(n_rows, depth)
-    packed = np.full((n_rows + BLOCKS[-1]) * depth, -1, np.float32)
-    size = pack_rows(x, n_rows, packed)
-    expected = twin.pack_rows(x, n_rows, int(size))
-    assert packed[: expected.size].tolist() == expected.tolist()
-    assert (packed[expected.size :] == -1).all()
+    packed = new_packed_rows(n_rows, depth, "float32")
+    packed.floats[:] = -1
+    size = PACK["float32"](x, n_rows, packed)
+    expected = rows_twin.pack_floats(x, n_rows, int(size))
+    assert packed.floats[: expected.size].tolist() == expected.tolist()
+    assert (packed.floats[expected.size :] == -1).all()
+
+
+#: Where rounding is hardest: halves, the largest, zeros, numbers that are nearly none.
+AWKWARD = np.array([0.5, 1.5, -2.5, 126.5, 127, -127, 0, -0.0, 1e-30, 63.499996], np.float32)
+
+
+@given(st.integers(1, 30), st.integers(1, 70), st.integers(0, 2**32 - 1))
+def test_codes_are_those_of_the_twin(n_rows, depth, seed):
+    random = np.random.default_rng(seed)
+    x = (random.standard_normal((n_rows, depth)) * 2.0 ** random.integers(-120, 120)).astype(np.float32)
+    few = random.random((n_rows, depth)) < 0.3
+    x[few] = random.choice(AWKWARD, few.sum())
+    rare = random.random((n_rows, depth)) < 0.01
+    x[rare] = random.choice(np.array([np.inf, -np.inf, np.nan], np.float32), rare.sum())
+    packed = new_packed_rows(n_rows, depth, "int8")
+    packed.codes[:] = 7
+    size = PACK["int8"](x, n_rows, packed)
+    codes, steps = rows_twin.pack_codes(x, n_rows, int(size))
+    assert packed.codes[: codes.size].tolist() == codes.tolist()
+    assert (packed.codes[codes.size :] == 7).all()
+    np.testing.assert_array_equal(packed.steps, steps)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -59,20 +83,43 @@ def test_packed_rows(n_rows, depth):
 def test_products_are_those_of_the_twin(kind, seed, n_rows, outputs, depth):
     random = np.random.default_rng(seed)
     x = random.standard_normal((n_rows, depth)).astype(np.float32)
-    weights = random.standard_normal((outputs, depth)).astype(np.float32)
-    packed = pack_weights(weights, kind)
-    bias = pad_columns(random.standard_normal(outputs).astype(np.float32)) if seed % 2 else np.zeros(0, np.float32)
-    panels = packed.columns // COLUMNS
-    out = multiply(x, packed, bias, cuts=(panels // 2,))
-    expected = twin.multiply(x, packed.panels, kind, COLUMNS, packed.scales, bias)
-    scale = twin.multiply(abs(x), abs(weight_values(packed.panels, kind)), "", COLUMNS, packed.scales, abs(bias))
+    weights = list(random.standard_normal((1 + seed % 3, outputs, depth)).astype(np.float32))
+    bias = list(random.standard_normal((len(weights), outputs)).astype(np.float32))
+    matrices = pack_matrices(weights, bias if seed % 2 else None, kind)
+    which = len(weights) - 1
+    out = multiply(x, matrices, kind, which=which, cuts=(int(columns_of(matrices)) // COLUMNS // 2,))
+    assert not out[:, outputs:].any()
+    out = out[:, :outputs]
+    expected = twin.multiply(x, matrices, which, kind, COLUMNS)
+    exact = x.astype(np.float64) @ weights[which].T + (bias[which] if matrices.bias.size else 0)
+    if kind == "int8":
+        assert out.tolist() == expected.tolist()
+        # each factor is wrong by at most half a step, which is 1/254 of the largest
+        rows, columns = abs(x), abs(weights[which])
+        half = [part.max(axis=1) / 253 for part in (rows, columns)]
+        wrong = half[0][:, None] * columns.sum(axis=1) + rows.sum(axis=1)[:, None] * half[1]
+        wrong += depth * half[0][:, None] * half[1]
+        assert (abs(out - exact) <= wrong + 1e-5).all()
+        return
+    scale = abs(x).astype(np.float64) @ abs(weights[which]).T + (abs(bias[which]) if matrices.bias.size else 0)
     assert (abs(out - expected) <= CLOSE * (scale + 1e-30)).all()
     # and of the matrix itself, as near as the kind keeps it
-    nearest = {"float32": 1e-6, "float16": 2**-11, "bfloat16": 2**-8, "int8": 0.51 / 127}[kind]
-    error = abs(out[:, :outputs] - (x.astype(np.float64) @ weights.T + (bias[:outputs] if bias.size else 0)))
-    largest = abs(weights).max(axis=1) if kind == "int8" else abs(weights).T[:, None]
-    bound = np.einsum("rk,nk->rn", abs(x), np.broadcast_to(np.asarray(largest).T.reshape(outputs, -1), weights.shape))
-    assert (error <= nearest * bound + 1e-5).all()
+    nearest = {"float32": 1e-6, "float16": 2**-11, "bfloat16": 2**-8}[kind]
+    assert (abs(out - exact) <= nearest * scale + 1e-5).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_that_are_not_finite_do_not_touch_others(kind):
+    random = np.random.default_rng(3)
+    weights = random.standard_normal((40, 24)).astype(np.float32)
+    matrices = pack_matrices([weights], None, kind)
+    x = random.standard_normal((5, 24)).astype(np.float32)
+    x[1, 20], x[3, 3] = np.nan, np.inf
+    out = multiply(x, matrices, kind)[:, :40]
+    assert np.isnan(out[1]).all()
+    assert not np.isfinite(out[3]).any()
+    rows = [0, 2, 4]
+    assert out[rows].tolist() == multiply(x[rows], matrices, kind)[:, :40].tolist()
 
 
 @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
@@ -83,10 +130,9 @@ def test_every_16_bit_weight_has_its_value(kind):
     bits = bits[: bits.size // COLUMNS * COLUMNS]
     if not row_blocks.VECTOR:
         bits = bits.reshape(-1, COLUMNS)[::16].reshape(-1)
-    out = np.zeros((1, bits.size), np.float32)
-    one, no = np.ones(1, np.float32), np.zeros(0, np.float32)
-    MULTIPLY[kind](one, 1, 1, bits, no, no, 0, bits.size // COLUMNS, out)
-    assert (out[0] == weight_values(bits, kind)).all()
+    no = np.zeros(0, np.float32)
+    matrices = Matrices(bits, no, np.zeros(0, np.int32), no, bits.size, 1)
+    assert (multiply(np.ones((1, 1), np.float32), matrices, kind)[0] == weight_values(bits, kind)).all()
 
 
 def test_weights_of_half_a_checkpoint_are_kept_exactly():
@@ -95,37 +141,56 @@ def test_weights_of_half_a_checkpoint_are_kept_exactly():
     half = weights.astype(np.float16).astype(np.float32)
     brain = (weights.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
     for kind, exact in (("float16", half), ("bfloat16", brain)):
-        packed = pack_weights(exact, kind)
-        values = weight_values(packed.panels, kind).reshape(-1, 8, COLUMNS).transpose(0, 2, 1).reshape(-1, 8)
-        assert (values[:40] == exact).all()
-        assert not values[40:].any()
+        packed = pack_matrices([exact], None, kind)
+        assert (weight_values(twin.stored_weights(packed, 0, COLUMNS), kind) == exact).all()
+        assert not packed.panels.reshape(-1, 8, COLUMNS)[-1, :, 40 % COLUMNS :].any()
 
 
 def test_bfloat16_rounds_as_torch():
     torch = pytest.importorskip("torch", reason="needs torch")
     weights = np.random.default_rng(1).standard_normal((64, 16)).astype(np.float32)
     weights[0, :4] = np.array([0x3F808000, 0x3F818000, 0x3F807FFF, 0x00000001], np.uint32).view(np.float32)
-    packed = pack_weights(weights, "bfloat16")
-    values = weight_values(packed.panels, "bfloat16").reshape(-1, 16, COLUMNS).transpose(0, 2, 1).reshape(-1, 16)
-    assert (values[:64] == torch.from_numpy(weights).bfloat16().double().numpy()).all()
+    values = weight_values(twin.stored_weights(pack_matrices([weights], None, "bfloat16"), 0, COLUMNS), "bfloat16")
+    assert (values == torch.from_numpy(weights).bfloat16().double().numpy()).all()
 
 
 @pytest.mark.parametrize(
     ("weights", "kind", "message"),
     [
-        (np.zeros((2, 2), np.float32), "int4", "`kind` must be one of 'float32', .*, got 'int4'"),
-        (np.zeros(4, np.float32), "int8", r"must be a matrix of float32, got float32 \[4\]"),
-        (np.zeros((2, 2)), "int8", r"got float64 \[2, 2\]"),
-        (np.zeros((0, 2), np.float32), "int8", r"got float32 \[0, 2\]"),
-        (np.array([[1], [np.nan]], np.float32), "float32", "output 1 has a weight of magnitude nan"),
-        (np.array([[1], [1e5]], np.float32), "float16", "output 1 has a weight of magnitude 100000.0, which float16"),
+        ([np.zeros((2, 2), np.float32)], "int4", "`kind` must be one of 'float32', .*, got 'int4'"),
+        ([], "int8", "at least one matrix, got none"),
+        ([np.zeros(4, np.float32)], "int8", r"must be matrices of float32, got float32 \[4\]"),
+        ([np.zeros((2, 2))], "int8", r"got float64 \[2, 2\]"),
+        ([np.zeros((0, 2), np.float32)], "int8", r"got float32 \[0, 2\]"),
+        ([np.zeros((1, 2), np.float32), np.zeros((2, 1), np.float32)], "int8", r"matrices of \[1, 2\] and \[2, 1\]"),
+        ([np.zeros((1, 70000), np.float32)], "int8", "sums of at most 66311 products, the matrix has 70000 columns"),
+        ([np.array([[1], [np.nan]], np.float32)], "float32", "output 1 has a weight of magnitude nan"),
+        ([np.array([[1], [1e5]], np.float32)], "float16", "output 1 has .* 100000.0, which float16"),
+        ([np.array([[3.4e38]], np.float32)], "bfloat16", r"output 0 has .* 3.39.*e\+38, which bfloat16"),
     ],
 )
 def test_what_cannot_be_packed(weights, kind, message):
     with pytest.raises(ValueError, match=message):
-        pack_weights(weights, kind)
+        pack_matrices(weights, None, kind)
+
+
+@pytest.mark.parametrize("biases", [[], [np.zeros(3, np.float32)], [np.zeros(2)]])
+def test_biases_that_do_not_fit(biases):
+    with pytest.raises(
+        ValueError, match=r"`biases` must be 1 of float32 \[2\], got (none|float32 \[3\]|float64 \[2\])"
+    ):
+        pack_matrices([np.ones((2, 2), np.float32)], biases)
 
 
 def test_an_output_of_zeros_is_zero_in_int8():
-    packed = pack_weights(np.zeros((3, 4), np.float32), "int8")
-    assert not multiply(np.ones((2, 4), np.float32), packed, np.zeros(0, np.float32)).any()
+    packed = pack_matrices([np.full((3, 4), 1e-40, np.float32)], None, "int8")
+    assert not multiply(np.ones((2, 4), np.float32), packed, "int8").any()
+
+
+def test_the_largest_sums_are_exact_in_int8():
+    depth = 66311
+    assert 255 * 127 * depth < 2**31 <= 255 * 127 * (depth + 1)
+    packed = pack_matrices([np.ones((1, depth), np.float32)], None, "int8")
+    out = multiply(np.ones((1, depth), np.float32), packed, "int8")
+    step = np.float32(1) / np.float32(127)
+    assert out[0, 0] == np.float32(127 * 127 * depth) * step * step

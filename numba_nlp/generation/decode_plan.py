@@ -1,0 +1,288 @@
+"""A decoder's weights as its Numba step reads them: packed once for each kind, and kept with the model."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from numba_nlp.generation.packing import WeightKind, pack_matrices
+from numba_nlp.kernels.step.activations import CODES
+from numba_nlp.kernels.step.decoder_memory import DecoderWeights
+from numba_nlp.kernels.step.products import Matrices
+from numba_nlp.kernels.step.row_blocks import COLUMNS
+from numba_nlp.models.decoder import DecoderModel
+from numba_nlp.models.encoder_decoder import EncoderDecoder
+from numba_nlp.models.layers.activations import ACTIVATIONS
+from numba_nlp.models.layers.norms import RmsNorm
+from numba_nlp.models.layers.positions import CountedSines, LearnedPositions
+
+__all__ = ["Weights", "choose_kind", "has_step", "plan_of"]
+
+Weights = Literal["auto", "float32", "float16", "bfloat16", "int8"]
+
+#: Plans by model, and by kind: what its weights were then, and the plan.
+_plans: weakref.WeakKeyDictionary[nn.Module, dict[str, tuple[tuple[Any, ...], DecoderWeights]]] = (
+    weakref.WeakKeyDictionary()
+)
+_kinds: weakref.WeakKeyDictionary[nn.Module, tuple[tuple[Any, ...], WeightKind]] = weakref.WeakKeyDictionary()
+_lock = Lock()
+
+
+def has_step(model: Any) -> bool:
+    """Whether a model's decoder has a Numba step: all but XLNet, which reads each token by two streams."""
+    return isinstance(model, DecoderModel | EncoderDecoder)
+
+
+def choose_kind(model: Any, weights: Weights = "auto") -> WeightKind:
+    """How weights are kept.
+
+    Parameters
+    ----------
+    model : Model
+    weights : {"auto", "float32", "float16", "bfloat16", "int8"}
+        "auto": by as few bits as hold the decoder's weights exactly, 16 if the checkpoint had such numbers.
+
+    Raises
+    ------
+    ValueError
+        There is no such kind.
+    """
+    if weights not in get_args(Weights):
+        raise ValueError(f"`weights` must be one of {', '.join(map(repr, get_args(Weights)))}, got {weights!r}")
+    if weights != "auto":
+        return weights
+    state = _state(model)
+    with _lock:
+        known = _kinds.get(model)
+        if known is None or known[0] != state:
+            known = _kinds[model] = (state, _fewest_bits(model))
+    return known[1]
+
+
+def plan_of(model: Any, kind: WeightKind) -> DecoderWeights:
+    """The weights of a model's decoder, packed at the first call and again after they have changed.
+
+    Parameters
+    ----------
+    model : Model
+        One that `has_step`.
+    kind : {"float32", "float16", "bfloat16", "int8"}
+
+    Raises
+    ------
+    ValueError
+        A weight is not finite, or too large for the kind.
+    """
+    state = _state(model)
+    with _lock:
+        plans = _plans.setdefault(model, {})
+        if kind not in plans or plans[kind][0] != state:
+            plans[kind] = (state, _decoder_plan(model, kind) if isinstance(model, DecoderModel) else _plan(model, kind))
+        return plans[kind][1]
+
+
+def _parts(model: Any) -> tuple[nn.Module, ...]:
+    """What a decoder's step reads."""
+    tokens = model.decoder.tokens if isinstance(model, DecoderModel) else _tokens(model)
+    return model.decoder, tokens, model.output
+
+
+def _tokens(model: EncoderDecoder) -> nn.Embedding:
+    return model.tokens if model.decoder_tokens is None else model.decoder_tokens
+
+
+def _state(model: Any) -> tuple[Any, ...]:
+    """What changes when weights do: a tensor counts writes to it, and one in its place lies elsewhere."""
+    tensors = [tensor for part in _parts(model) for tensor in (*part.parameters(), *part.buffers())]
+    if isinstance(model, EncoderDecoder) and model.logits_bias is not None:
+        tensors.append(model.logits_bias)
+    # tensors made in inference mode count nothing
+    return tuple((tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version) for tensor in tensors)
+
+
+def _fewest_bits(model: Any) -> WeightKind:
+    matrices = [
+        tensor.detach() for part in _parts(model) for tensor in part.parameters() if tensor.ndim == 2 and tensor.numel()
+    ]
+    for kind, dtype in (("float16", torch.float16), ("bfloat16", torch.bfloat16)):
+        # matrix by matrix, the first that is not exact ends it
+        if all(bool((matrix.to(dtype).to(matrix.dtype) == matrix).all()) for matrix in matrices):
+            return kind  # type: ignore[return-value]
+    return "float32"
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    """Values as float32; a view where they are."""
+    return tensor.detach().to("cpu", torch.float32).contiguous().numpy()
+
+
+def _empty(kind: WeightKind) -> Matrices:
+    """No matrix, of the same types."""
+    like = pack_matrices([np.zeros((1, 1), np.float32)], None, kind)
+    return Matrices(like.panels[:0], like.scales[:0], like.sums[:0], like.bias[:0], 0, 0)
+
+
+def _matrices(linears: Sequence[Any], kind: WeightKind, rows: slice = slice(None), *, deeper: bool = False) -> Matrices:
+    """The matrices of linear maps, some rows of them; ``deeper``: for input that fills whole panels."""
+    if not linears:
+        return _empty(kind)
+    weights = [_array(linear.weight[rows]) for linear in linears]
+    more = -weights[0].shape[1] % COLUMNS
+    if deeper and more:
+        weights = [np.pad(matrix, ((0, 0), (0, more))) for matrix in weights]
+    biases = None if linears[0].bias is None else [_array(linear.bias[rows]) for linear in linears]
+    return pack_matrices(weights, biases, kind)
+
+
+def _norms(norms: Sequence[Any], width: int) -> np.ndarray:
+    """Weights and bias of each, float32 ``[norms, 2, width]``; zeros for what is none."""
+    found = np.zeros((len(norms), 2, width), np.float32)
+    for place, norm in zip(found, norms, strict=True):
+        if isinstance(norm, RmsNorm | nn.LayerNorm):
+            place[0] = _array(norm.weight)
+            if isinstance(norm, nn.LayerNorm):
+                place[1] = _array(norm.bias)
+    return found
+
+
+def _code(activation: Any) -> int:
+    """Number of an activation function, under whatever name config.json has it."""
+    return next(code for name, code in CODES.items() if ACTIVATIONS[name] is activation)
+
+
+def _feed_forward(blocks: Sequence[Any], kind: WeightKind) -> tuple[Matrices, Matrices, Matrices]:
+    """Inner map, gate and outer map of each block."""
+    parts = [block.feed_forward for block in blocks]
+    if parts[0].gated:
+        half = parts[0].inner.weight.shape[0] // 2
+        inner = [part.inner for part in parts]
+        first, gate = _matrices(inner, kind, slice(half, None)), _matrices(inner, kind, slice(0, half))
+    else:
+        first, gate = _matrices([part.inner for part in parts], kind), _empty(kind)
+    return first, gate, _matrices([part.output for part in parts], kind, deeper=True)
+
+
+def _logits(weight: Tensor, bias: np.ndarray | None, kind: WeightKind) -> tuple[Matrices, Matrices]:
+    """The output layer, cut where panels are whole, so that logits stand without gaps."""
+    matrix, whole = _array(weight), len(weight) // COLUMNS * COLUMNS
+    parts = []
+    for rows in (slice(0, whole), slice(whole, None)):
+        biases = None if bias is None else [bias[rows]]
+        parts.append(pack_matrices([matrix[rows]], biases, kind) if len(matrix[rows]) else _empty(kind))
+    return parts[0], parts[1]
+
+
+def _decoder_plan(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
+    """Of GPT and its kin."""
+    decoder, s = model.decoder, model.settings
+    blocks = list(decoder.blocks)
+    assert model.output is not None
+    weight = decoder.tokens.weight if model.output.weight is None else model.output.weight
+    bias = None if model.output.bias is None else _array(model.output.bias)
+    inner, gate, outer = _feed_forward(blocks, kind)
+    logits, last_logits = _logits(weight, bias, kind)
+    norms = [norm for block in blocks for norm in (block.attention_norm, None, block.feed_forward_norm)]
+    return DecoderWeights(
+        layers=len(blocks),
+        heads=s.heads,
+        head_width=s.width // s.heads,
+        norm_first=s.norm_first,
+        centred=True,
+        gated=False,
+        with_source=False,
+        begin=False,
+        end=isinstance(decoder.norm, nn.LayerNorm),
+        activation=_code(blocks[0].feed_forward.activation),
+        epsilon=s.norm_epsilon,
+        embedding_scale=np.float32(1),
+        output_scale=np.float32(1),
+        position_offset=0,
+        position_padding=-1,
+        tokens=_array(decoder.tokens.weight),
+        positions=_array(decoder.positions.weight),
+        scales=np.array(s.scales, np.float32),
+        distances=np.zeros((s.heads, 0), np.float32),
+        edge_norms=_norms([None, decoder.norm], s.width),
+        norms=_norms(norms, s.width).reshape(-1, 3, 2, s.width),
+        qkv=_matrices([block.attention.qkv for block in blocks], kind),
+        joined=_matrices([block.attention.output for block in blocks], kind),
+        query=_empty(kind),
+        source_joined=_empty(kind),
+        inner=inner,
+        gate=gate,
+        outer=outer,
+        logits=logits,
+        last_logits=last_logits,
+    )
+
+
+def _plan(model: EncoderDecoder, kind: WeightKind) -> DecoderWeights:
+    """Of the decoder of an encoder-decoder."""
+    stack, s = model.decoder, model.settings
+    assert stack is not None
+    assert model.output is not None
+    shape, blocks = s.decoder, list(stack.blocks)
+    tokens = _tokens(model).weight
+    biases = [_array(bias).reshape(-1) for bias in (model.output.bias, model.logits_bias) if bias is not None]
+    inner, gate, outer = _feed_forward(blocks, kind)
+    logits, last_logits = _logits(
+        tokens if model.output.weight is None else model.output.weight, np.sum(biases, axis=0) if biases else None, kind
+    )
+    norms = [norm for block in blocks for norm in (block.attention_norm, block.source_norm, block.feed_forward_norm)]
+    positions, offset, padding = _positions(stack.positions, shape.width)
+    return DecoderWeights(
+        layers=len(blocks),
+        heads=shape.heads,
+        head_width=shape.head_width,
+        norm_first=shape.norm_first,
+        centred=not shape.rms_norm,
+        gated=shape.gated,
+        with_source=True,
+        begin=s.norm_begin,
+        end=s.norm_end,
+        activation=_code(blocks[0].feed_forward.activation),
+        epsilon=shape.norm_epsilon,
+        embedding_scale=np.float32(s.embedding_scale),
+        output_scale=np.float32(s.output_scale),
+        position_offset=offset,
+        position_padding=padding,
+        tokens=_array(tokens),
+        positions=positions,
+        scales=np.full(len(blocks), shape.scale, np.float32),
+        distances=_distances(stack.relative, shape.heads),
+        edge_norms=_norms([stack.begin, stack.end], shape.width),
+        norms=_norms(norms, shape.width).reshape(-1, 3, 2, shape.width),
+        qkv=_matrices([block.attention.qkv for block in blocks], kind),
+        joined=_matrices([block.attention.output for block in blocks], kind),
+        query=_matrices([block.source_attention.query for block in blocks], kind),
+        source_joined=_matrices([block.source_attention.output for block in blocks], kind),
+        inner=inner,
+        gate=gate,
+        outer=outer,
+        logits=logits,
+        last_logits=last_logits,
+    )
+
+
+def _positions(positions: Any, width: int) -> tuple[np.ndarray, int, int]:
+    """Table of positions, its row for the first token, and the token that has none."""
+    if positions is None:
+        return np.zeros((0, width), np.float32), 0, -1
+    table = _array(positions.weight)
+    if isinstance(positions, CountedSines):
+        return table, positions.padding + 1, positions.padding
+    return table, positions.unused if isinstance(positions, LearnedPositions) else 0, -1
+
+
+def _distances(relative: Any, heads: int) -> np.ndarray:
+    """Numbers of each head by how far behind a key is."""
+    if relative is None:
+        return np.zeros((heads, 0), np.float32)
+    buckets = relative.bucket_of[: relative.farthest + 1].flip(0)
+    return np.ascontiguousarray(_array(relative.weight)[buckets.cpu().numpy()].T)

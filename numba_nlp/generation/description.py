@@ -1,0 +1,68 @@
+"""`describe`: what computes what when a model generates."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+
+from numba_nlp.generation.decode_plan import Weights, has_step, plan_of
+from numba_nlp.generation.engines import name_engine
+from numba_nlp.generation.numba_steps import threads_of
+from numba_nlp.generation.step_choice import StepEngine, choose_steps
+from numba_nlp.kernels.step.products import Matrices
+from numba_nlp.kernels.words import VECTOR
+from numba_nlp.models.encoder_decoder import EncoderDecoder
+
+__all__ = ["describe"]
+
+
+def describe(model: Any, *, engine: str = "auto", weights: Weights = "auto") -> dict[str, Any]:
+    """What runs where when a model generates.
+
+    Parameters
+    ----------
+    model : Model
+        That generates.
+    engine, weights
+        As of :func:`numba_nlp.generation.generate`.
+
+    Returns
+    -------
+    dict
+        ``family``, ``device``, ``dtype`` of the model; ``encoder`` (None without one), ``prompts``, ``steps`` and
+        ``choice`` (rules, beams, sampling): "torch" or "numba"; ``weights``: how the steps keep the decoder's weights,
+        ``packed_bytes``: memory that these take beside the model's own (packed here if they were not yet);
+        ``threads``: that compute a step; ``vectors``: whether kernels are compiled with vector instructions.
+
+    Raises
+    ------
+    ValueError, UnsupportedFeatureError
+        As for generating.
+    """
+    name = name_engine(engine, model.device)
+    on_device = name == "device"
+    kind = None if on_device else choose_steps(model, cast(StepEngine, name), weights)
+    described: dict[str, Any] = {
+        "family": model.family,
+        "device": str(model.device),
+        "dtype": _name(model.dtype),
+        "encoder": "torch" if isinstance(model, EncoderDecoder) else None,
+        "prompts": "torch",
+        "steps": "torch" if kind is None else "numba",
+        "choice": "torch" if on_device else "numba",
+        "weights": _name(model.dtype) if kind is None else kind,
+        "packed_bytes": 0,
+        "threads": torch.get_num_threads(),
+        "vectors": VECTOR,
+    }
+    if kind is not None and has_step(model):
+        plan = plan_of(model, kind)
+        matrices = [part for part in plan if isinstance(part, Matrices)]
+        described["packed_bytes"] = sum(array.nbytes for part in matrices for array in part[:4])
+        described["threads"] = threads_of(plan, torch.get_num_threads())
+    return described
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,102 @@
+"""Which steps a model takes: Numba's over packed weights, or torch's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import torch
+
+from numba_nlp.errors import UnsupportedFeatureError
+from numba_nlp.generation.decode_plan import Weights, choose_kind, has_step
+from numba_nlp.generation.numba_steps import NumbaSteps
+from numba_nlp.generation.packing import WeightKind
+from numba_nlp.generation.prompts import Rows
+from numba_nlp.generation.steps import Steps
+from numba_nlp.generation.torch_steps import TorchSteps
+from numba_nlp.kernels.words import VECTOR
+
+__all__ = ["StepEngine", "choose_steps", "opened_steps"]
+
+StepEngine = Literal["auto", "numba", "torch"]
+#: Numbers of models whose steps Numba computes in float32; it has no wider ones.
+_DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def choose_steps(model: Any, engine: StepEngine = "auto", weights: Weights = "auto") -> WeightKind | None:
+    """How the weights of a Numba step are kept, or None for torch's steps.
+
+    Parameters
+    ----------
+    model : Model
+    engine : {"auto", "numba", "torch"}
+        "auto": Numba on the CPU where the family has such a step, the model is not of float64 and kernels are
+        compiled with vectors; or where `weights` says so.
+    weights : {"auto", "float32", "float16", "bfloat16", "int8"}
+
+    Raises
+    ------
+    ValueError
+        There is no such engine or kind, or torch is to keep weights otherwise than the model has them.
+    UnsupportedFeatureError
+        Numba is asked for and has no step for this model.
+    """
+    if engine not in ("auto", "numba", "torch"):
+        raise ValueError(f"`engine` must be 'auto', 'numba' or 'torch', got {engine!r}")
+    kind = None if weights == "auto" else choose_kind(model, weights)
+    if engine == "torch":
+        if kind is not None:
+            raise ValueError(f"`weights` {weights!r} is of Numba's steps; leave it out, or `engine` 'torch'")
+        return None
+    why = _why_not(model)
+    if why is not None:
+        if engine == "numba" or kind is not None:
+            asked = "`engine` 'numba'" if engine == "numba" else f"`weights` {weights!r}"
+            raise UnsupportedFeatureError(f"{asked}: {why}; leave it out")
+        return None
+    if engine == "auto" and kind is None and not VECTOR:
+        # the plain form of the products is slower than torch's
+        return None
+    return choose_kind(model, "auto") if kind is None else kind
+
+
+def _why_not(model: Any) -> str | None:
+    """Why Numba has no step for a model; None: it has."""
+    if not has_step(model):
+        return f"Numba has no step for the family {model.family!r}"
+    if model.device.type != "cpu":
+        return f"Numba's steps are for the CPU, and the model is on {model.device}"
+    if model.dtype not in _DTYPES:
+        return f"Numba's steps compute in float32, and the model is of {str(model.dtype).removeprefix('torch.')}"
+    return None
+
+
+@contextmanager
+def opened_steps(
+    model: Any,
+    prompts: Rows,
+    source: Rows | None,
+    per_prompt: int,
+    positions: int,
+    engine: StepEngine,
+    weights: Weights,
+) -> Iterator[Steps]:
+    """Steps of the engine that is asked for; their threads end with the block.
+
+    Parameters
+    ----------
+    model, prompts, source, per_prompt, positions
+        As of `TorchSteps`.
+    engine, weights
+        As of :func:`choose_steps`.
+    """
+    kind = choose_steps(model, engine, weights)
+    if kind is None:
+        yield TorchSteps(model, prompts, source, per_prompt, positions)
+        return
+    steps = NumbaSteps(model, prompts, source, per_prompt, positions, kind)
+    try:
+        yield steps
+    finally:
+        steps.close()

@@ -1,0 +1,205 @@
+"""One step of a decoder: a token in each row in, logits out; all families, all layers, in one call.
+
+Threads run the same call together. Each keeps hidden states and packed rows of its own, which costs little for few
+rows, and takes its share of the panels of a product and of the heads of attention; what they make of it lies in arrays
+of all, and they wait for each other where one reads what another wrote. Shares do not change sums, so results do not
+depend on the number of threads.
+
+Twin: ``numba_nlp.reference.step.decoder``.
+"""
+
+from __future__ import annotations
+
+from numba_nlp._jit import kernel
+from numba_nlp.kernels.specialising import specialise
+from numba_nlp.kernels.step.activations import activate
+from numba_nlp.kernels.step.norms import normalize_rows
+from numba_nlp.kernels.step.products import MULTIPLY, PACK, PackedRows, columns_of
+from numba_nlp.kernels.step.row_attention import attend_to_rows
+from numba_nlp.kernels.step.row_blocks import COLUMNS
+from numba_nlp.kernels.step.source_attention import attend_to_sources
+from numba_nlp.kernels.step.team import wait_for_team
+
+__all__ = ["STEP", "embed_rows"]
+
+_OF_ROWS, _OF_SOURCE, _OF_FEED = 0, 1, 2
+
+
+@kernel
+def embed_rows(tokens, weights, memory, hidden):
+    """Write the embeddings of tokens and positions.
+
+    Parameters
+    ----------
+    tokens : int64[n]
+    weights : DecoderWeights
+    memory : RowMemory
+        Its ``positions`` say which.
+    hidden : float32[m, width]
+        The first ``n`` rows are written.
+    """
+    n_rows, width = tokens.size, hidden.shape[1]
+    for row in range(n_rows):
+        for i in range(width):
+            hidden[row, i] = weights.tokens[tokens[row], i] * weights.embedding_scale
+        if weights.positions.shape[0]:
+            for i in range(width):
+                hidden[row, i] += weights.positions[memory.positions[row], i]
+    if weights.begin:
+        edge = weights.edge_norms[0]
+        normalize_rows(hidden, n_rows, edge[0], edge[1], weights.epsilon, weights.centred, hidden)
+
+
+@kernel
+def _enter(hidden, normal, n_rows, part, weights, layer):
+    """What goes into a part of a layer."""
+    if not weights.norm_first:
+        return hidden
+    norm = weights.norms[layer, part]
+    normalize_rows(hidden, n_rows, norm[0], norm[1], weights.epsilon, weights.centred, normal)
+    return normal
+
+
+@kernel
+def _leave(hidden, change, n_rows, part, weights, layer):
+    """Add what a part gives."""
+    width = hidden.shape[1]
+    for row in range(n_rows):
+        for i in range(width):
+            hidden[row, i] += change[row, i]
+    if not weights.norm_first:
+        norm = weights.norms[layer, part]
+        normalize_rows(hidden, n_rows, norm[0], norm[1], weights.epsilon, weights.centred, hidden)
+
+
+@kernel
+def _share(n, thread, n_threads):
+    """Beginning and end of a thread's part of ``n`` pieces."""
+    return n * thread // n_threads, n * (thread + 1) // n_threads
+
+
+@kernel
+def _share_of_panels(matrices, thread, n_threads):
+    return _share(columns_of(matrices) // COLUMNS, thread, n_threads)
+
+
+@kernel
+def _activate_panels(values, n_rows, first, last, weights):
+    """Activate some panels."""
+    flat, stride = values.reshape(values.size), values.shape[1]
+    for row in range(n_rows):
+        activate(weights.activation, flat, row * stride + first * COLUMNS, row * stride + last * COLUMNS)
+
+
+def decoder_step(thread, n_threads, team, tokens, prompts, per_prompt, weights, memory, source, scratch, logits):
+    """Read one token in each row, and compute the logits of the next.
+
+    Parameters
+    ----------
+    thread, n_threads : int64
+        Which of the threads this is, and their number.
+    team : int64[64]
+        See :func:`~numba_nlp.kernels.step.team.wait_for_team`.
+    tokens : int64[n]
+        Of the vocabulary.
+    prompts : int32[p]
+        Prompt of each group of ``per_prompt`` rows; ``n = p * per_prompt``.
+    per_prompt : int64
+    weights : DecoderWeights
+    memory : RowMemory
+        After ``list_places``; keys and values of the tokens are written.
+    source : SourceMemory
+        Without any source for a decoder alone.
+    scratch : StepScratch
+    logits : float32[m, V]
+        The first ``n`` rows are written.
+
+    Returns
+    -------
+    int64
+        0, or 1: another thread gave up, and nothing of what was written counts.
+    """
+    n_rows = tokens.size
+    hidden, normal = scratch.hidden[thread], scratch.normal[thread]
+    packed = PackedRows(scratch.floats[thread], scratch.codes[thread], scratch.steps[thread])
+    scores, work = scratch.scores[thread], scratch.heads[thread]
+    qkv, change, inner = scratch.qkv, scratch.change, scratch.inner
+    embed_rows(tokens, weights, memory, hidden)
+    for layer in range(weights.layers):
+        pack(_enter(hidden, normal, n_rows, _OF_ROWS, weights, layer), n_rows, packed)  # noqa: F821
+        first, last = _share_of_panels(weights.qkv, thread, n_threads)
+        multiply(packed, n_rows, weights.qkv, layer, first, last, qkv)  # noqa: F821  bound by `specialise`
+        if wait_for_team(team, n_threads):
+            return 1
+        first, last = _share(n_rows * weights.heads, thread, n_threads)
+        attend_to_rows(qkv, layer, first, last, weights, memory, scores, scratch.context)
+        if wait_for_team(team, n_threads):
+            return 1
+        pack(scratch.context, n_rows, packed)  # noqa: F821
+        first, last = _share_of_panels(weights.joined, thread, n_threads)
+        multiply(packed, n_rows, weights.joined, layer, first, last, change)  # noqa: F821
+        if wait_for_team(team, n_threads):
+            return 1
+        _leave(hidden, change, n_rows, _OF_ROWS, weights, layer)
+        if weights.with_source:
+            pack(_enter(hidden, normal, n_rows, _OF_SOURCE, weights, layer), n_rows, packed)  # noqa: F821
+            first, last = _share_of_panels(weights.query, thread, n_threads)
+            multiply(packed, n_rows, weights.query, layer, first, last, qkv)  # noqa: F821
+            if wait_for_team(team, n_threads):
+                return 1
+            first, last = _share(prompts.size * weights.heads, thread, n_threads)
+            attend_to_sources(
+                qkv, layer, first, last, prompts, per_prompt, weights, source, packed, scores, work, scratch.context
+            )
+            if wait_for_team(team, n_threads):
+                return 1
+            pack(scratch.context, n_rows, packed)  # noqa: F821
+            first, last = _share_of_panels(weights.source_joined, thread, n_threads)
+            multiply(packed, n_rows, weights.source_joined, layer, first, last, change)  # noqa: F821
+            if wait_for_team(team, n_threads):
+                return 1
+            _leave(hidden, change, n_rows, _OF_SOURCE, weights, layer)
+        pack(_enter(hidden, normal, n_rows, _OF_FEED, weights, layer), n_rows, packed)  # noqa: F821
+        first, last = _share_of_panels(weights.inner, thread, n_threads)
+        multiply(packed, n_rows, weights.inner, layer, first, last, inner)  # noqa: F821
+        if weights.gated:
+            multiply(packed, n_rows, weights.gate, layer, first, last, scratch.gate)  # noqa: F821
+            _activate_panels(scratch.gate, n_rows, first, last, weights)
+            for row in range(n_rows):
+                for i in range(first * COLUMNS, last * COLUMNS):
+                    inner[row, i] *= scratch.gate[row, i]
+        else:
+            _activate_panels(inner, n_rows, first, last, weights)
+        if wait_for_team(team, n_threads):
+            return 1
+        pack(inner, n_rows, packed)  # noqa: F821
+        first, last = _share_of_panels(weights.outer, thread, n_threads)
+        multiply(packed, n_rows, weights.outer, layer, first, last, change)  # noqa: F821
+        if wait_for_team(team, n_threads):
+            return 1
+        _leave(hidden, change, n_rows, _OF_FEED, weights, layer)
+    if weights.end:
+        edge = weights.edge_norms[1]
+        normalize_rows(hidden, n_rows, edge[0], edge[1], weights.epsilon, weights.centred, hidden)
+    if weights.output_scale != 1:
+        for row in range(n_rows):
+            for i in range(hidden.shape[1]):
+                hidden[row, i] *= weights.output_scale
+    pack(hidden, n_rows, packed)  # noqa: F821
+    first, last = _share_of_panels(weights.logits, thread, n_threads)
+    multiply(packed, n_rows, weights.logits, 0, first, last, logits)  # noqa: F821
+    rest = weights.last_logits.outputs
+    if rest and thread == n_threads - 1:
+        multiply(packed, n_rows, weights.last_logits, 0, 0, 1, scratch.last)  # noqa: F821
+        done = logits.shape[1] - rest
+        for row in range(n_rows):
+            for i in range(rest):
+                logits[row, done + i] = scratch.last[row, i]
+    return wait_for_team(team, n_threads)
+
+
+#: :func:`decoder_step` by how weights are kept.
+STEP = {
+    kind: kernel(specialise(decoder_step, f"decoder_step_{kind}", pack=PACK[kind], multiply=MULTIPLY[kind]))
+    for kind in MULTIPLY
+}

@@ -1,0 +1,301 @@
+"""Rows as products read them: those of a block side by side, as float32 or as codes of 8 bits.
+
+The rows that are multiplied at once are a block. Number ``k`` of all its rows stands together, so that a product reads
+one array from its beginning to its end. The last block overlaps the one before.
+
+For int8 weights rows become int8 as well: multiples of a step, which is a row's largest magnitude divided by 127, kept
+with 128 added because processors multiply unsigned with signed bytes. Four codes of a row stand side by side.
+
+Twin: ``numba_nlp.reference.step.packed_rows``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from numba_nlp._jit import kernel
+from numba_nlp.kernels.step.row_blocks import BLOCKS
+from numba_nlp.kernels.words import VECTOR, _element_pointer
+
+__all__ = ["GROUP", "PACK", "PackedRows", "block_size", "groups", "new_packed_rows", "pack_codes", "pack_floats"]
+
+_BLOCKS = np.array(BLOCKS)
+#: Codes of a row that stand side by side.
+GROUP = 4
+#: What is added to a code to make it a positive byte.
+ZERO = 128
+#: Rows of smaller numbers count as zeros: 127 divided by them could be infinite.
+_SMALLEST = np.float32(2.0**-100)
+_LARGEST = np.finfo(np.float32).max
+_HIGHEST = np.float32(127)
+#: Added to a number of small magnitude, it leaves the nearest integer, ties to even, in the low bits.
+_ROUND = np.float32(12582912.0)  # 1.5 * 2**23
+
+
+class PackedRows(NamedTuple):
+    """Rows packed by one of ``PACK``, read by the member of ``MULTIPLY`` of the same kind.
+
+    Attributes
+    ----------
+    floats : float32[k]
+        Number ``k`` of row ``r`` of a block of ``size`` rows is element ``k * size + r`` of the block. Not used by
+        int8.
+    codes : uint8[k]
+        Code ``4 * q + j`` of row ``r`` of a block is element ``(q * size + r) * 4 + j`` of the block. Used by int8
+        alone, as is what follows.
+    steps : float32[m]
+        What a row's codes less 128 are multiples of.
+    """
+
+    floats: np.ndarray
+    codes: np.ndarray
+    steps: np.ndarray
+
+
+def new_packed_rows(n_rows: int, depth: int, kind: str) -> PackedRows:
+    """Room for rows of up to a number of numbers.
+
+    Parameters
+    ----------
+    n_rows : int
+        Greatest number of rows.
+    depth : int
+        Greatest number of numbers in a row.
+    kind : {"float32", "float16", "bfloat16", "int8"}
+        Kind of the weights that rows are multiplied with.
+    """
+    room = n_rows + BLOCKS[-1]
+    if kind == "int8":
+        codes = np.zeros(room * groups(depth) * GROUP, np.uint8)
+        return PackedRows(np.zeros(0, np.float32), codes, np.zeros(n_rows, np.float32))
+    return PackedRows(np.zeros(room * depth, np.float32), np.zeros(0, np.uint8), np.zeros(0, np.float32))
+
+
+@kernel
+def groups(depth):
+    """Groups of four codes that hold ``depth`` of them (int64)."""
+    return (depth + GROUP - 1) // GROUP
+
+
+@kernel
+def block_size(n_rows):
+    """Number of rows that are multiplied at once; the last block overlaps the one before.
+
+    Parameters
+    ----------
+    n_rows : int64
+        At least one.
+
+    Returns
+    -------
+    int64
+        The one of ``BLOCKS`` by which the fewest rows are multiplied twice, of the blocks that are as few as can be.
+    """
+    largest = _BLOCKS[-1]
+    n_blocks = (n_rows + largest - 1) // largest
+    wanted = (n_rows + n_blocks - 1) // n_blocks
+    size = np.int64(1)
+    for candidate in _BLOCKS:
+        if candidate <= n_rows:
+            size = candidate
+        if candidate >= wanted:
+            break
+    return size
+
+
+@kernel
+def pack_floats(x, n_rows, packed):
+    """Put the rows of each block side by side.
+
+    Parameters
+    ----------
+    x : float32[m, depth]
+        C-contiguous.
+    n_rows : int64
+        Rows to take, at least one.
+    packed : PackedRows
+        ``floats`` are written.
+
+    Returns
+    -------
+    int64
+        Rows of a block.
+    """
+    depth = x.shape[1]
+    size = block_size(n_rows)
+    place = np.int64(0)
+    for block in range((n_rows + size - 1) // size):
+        first = min(block * size, n_rows - size)
+        for row in range(size):
+            for k in range(depth):
+                packed.floats[place + k * size + row] = x[first + row, k]
+        place += size * depth
+    return size
+
+
+if VECTOR:
+    _LANES = 16
+    _i8, _i32, _i64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+    _f32 = ir.FloatType()
+    _floats = ir.VectorType(_f32, _LANES)
+    _words = ir.VectorType(_i32, _LANES)
+    _bytes = ir.VectorType(_i8, _LANES)
+
+    def _all(vector, value):
+        return ir.Constant(vector, [ir.Constant(vector.element, value)] * _LANES)
+
+    def _load(builder, pointer, vector):
+        loaded = builder.load(builder.bitcast(pointer, vector.as_pointer()))
+        loaded.align = 4
+        return loaded
+
+    @intrinsic
+    def _largest_magnitude(typingctx, x, first, n):
+        """Largest magnitude of ``x`` from element ``first`` on, of ``n`` numbers, a multiple of 16; NaN is larger."""
+
+        def codegen(context, builder, signature, args):
+            array, first, n = args
+            # without their sign, floats are in the order of their bits
+            best = cgutils.alloca_once_value(builder, _all(_words, 0))
+            builder.store(_all(_words, 0), best)
+            with cgutils.for_range_slice(builder, first, builder.add(first, n), ir.Constant(_i64, _LANES)) as (at, _):
+                pointer = _element_pointer(context, builder, signature.args[0], array, at)
+                bits = builder.and_(_load(builder, pointer, _words), _all(_words, 0x7FFFFFFF))
+                held = builder.load(best)
+                builder.store(builder.select(builder.icmp_signed(">", bits, held), bits, held), best)
+            function = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(_i32, [_words]), f"llvm.vector.reduce.umax.v{_LANES}i32"
+            )
+            return builder.bitcast(builder.call(function, [builder.load(best)]), _f32)
+
+        return types.float32(x, types.int64, types.int64), codegen
+
+    @intrinsic
+    def _write_codes(typingctx, x, first, n, inverse, codes, place, stride):
+        """Codes of ``n`` numbers, a multiple of 16, from element ``first`` of ``x`` on.
+
+        Four of them are written at ``place`` of ``codes``, the next four ``stride`` later.
+        """
+
+        def codegen(context, builder, signature, args):
+            array, first, n, inverse, codes, place, stride = args
+            undefined = ir.Constant(_floats, ir.Undefined)
+            one = builder.insert_element(undefined, inverse, ir.Constant(_i32, 0))
+            factors = builder.shuffle_vector(one, undefined, _all(_words, 0))
+            to = cgutils.alloca_once_value(builder, place)
+            builder.store(place, to)
+            with cgutils.for_range_slice(builder, first, builder.add(first, n), ir.Constant(_i64, _LANES)) as (at, _):
+                values = _load(builder, _element_pointer(context, builder, signature.args[0], array, at), _floats)
+                rounded = builder.fadd(builder.fmul(values, factors), _all(_floats, float(_ROUND)))
+                # the low byte of the sum is the integer's, whose highest bit is turned by adding 128
+                low = builder.trunc(builder.bitcast(rounded, _words), _bytes)
+                turned = builder.xor(low, _all(_bytes, ZERO))
+                fours = builder.bitcast(turned, ir.VectorType(_i32, _LANES // GROUP))
+                for i in range(_LANES // GROUP):
+                    here = builder.load(to)
+                    pointer = _element_pointer(context, builder, signature.args[4], codes, here)
+                    four = builder.extract_element(fours, ir.Constant(_i32, i))
+                    builder.store(four, builder.bitcast(pointer, _i32.as_pointer())).align = 1
+                    builder.store(builder.add(here, stride), to)
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.void(x, whole, whole, types.float32, codes, whole, whole), codegen
+
+    _AT_ONCE = _LANES
+
+else:
+
+    @kernel
+    def _largest_magnitude(x, first, n):
+        """Nothing is looked at: ``n`` is zero."""
+        return np.float32(0)
+
+    @kernel
+    def _write_codes(x, first, n, inverse, codes, place, stride):
+        """Nothing is written: ``n`` is zero."""
+
+    _AT_ONCE = 1 << 62
+
+
+@kernel
+def row_step(x, row):
+    """Step of a row: its largest magnitude divided by 127.
+
+    Parameters
+    ----------
+    x : float32[m, depth]
+    row : int64
+
+    Returns
+    -------
+    step : float32
+        NaN when a number is not finite, zero when all are below ``2**-100``.
+    inverse : float32
+        What numbers are multiplied with before they are rounded; zero where ``step`` is zero or NaN.
+    """
+    depth = x.shape[1]
+    many = depth // _AT_ONCE * _AT_ONCE
+    largest = _largest_magnitude(x, row * depth, many)
+    for k in range(many, depth):
+        magnitude = abs(x[row, k])
+        if magnitude > largest or not magnitude <= _LARGEST:
+            largest = magnitude
+        if not largest <= _LARGEST:  # as it was, or now: infinite or NaN
+            break
+    if not largest <= _LARGEST:
+        return np.float32(np.nan), np.float32(0)
+    if largest < _SMALLEST:
+        return np.float32(0), np.float32(0)
+    return largest / _HIGHEST, _HIGHEST / largest
+
+
+@kernel
+def pack_codes(x, n_rows, packed):
+    """Round rows to multiples of their steps, and put the rows of each block side by side.
+
+    Parameters
+    ----------
+    x : float32[m, depth]
+        C-contiguous.
+    n_rows : int64
+        Rows to take, at least one.
+    packed : PackedRows
+        ``codes`` and ``steps`` are written. A row that is not finite has the step NaN, and codes of zeros.
+
+    Returns
+    -------
+    int64
+        Rows of a block.
+    """
+    depth = x.shape[1]
+    n_groups = groups(depth)
+    size = block_size(n_rows)
+    stride = size * GROUP
+    begin = np.int64(0)
+    for block in range((n_rows + size - 1) // size):
+        first = min(block * size, n_rows - size)
+        for row in range(size):
+            step, inverse = row_step(x, first + row)
+            packed.steps[first + row] = step
+            place = begin + row * GROUP
+            many = depth // _AT_ONCE * _AT_ONCE
+            if inverse == 0:  # zero times infinity is no zero
+                many = np.int64(0)
+            _write_codes(x, (first + row) * depth, many, inverse, packed.codes, place, stride)
+            for k in range(many, n_groups * GROUP):
+                code = np.int64(0)
+                if k < depth and inverse != 0:
+                    code = np.int64(np.rint(x[first + row, k] * inverse))
+                packed.codes[place + k // GROUP * stride + k % GROUP] = np.uint8(code + ZERO)
+        begin += n_groups * stride
+    return size
+
+
+#: How rows are packed, by how the weights are kept that they are multiplied with.
+PACK = {"float32": pack_floats, "float16": pack_floats, "bfloat16": pack_floats, "int8": pack_codes}

@@ -1,0 +1,75 @@
+"""What the rows of a step see: lists of places, made anew in each step, so that no keys or values ever move.
+
+Twin: ``numba_nlp.reference.step.places``.
+"""
+
+from __future__ import annotations
+
+from numba_nlp._jit import kernel
+
+__all__ = ["follow_parents", "list_places"]
+
+
+@kernel
+def follow_parents(parents, n_new, half, memory):
+    """Continue other rows.
+
+    Parameters
+    ----------
+    parents : int64[n]
+        Row that each continues.
+    n_new : int64
+        Tokens read after the prompt.
+    half : int64
+        Of ``memory.writers`` and ``memory.counted``, that is read; the other one is written.
+    memory : RowMemory
+    """
+    for row in range(parents.size):
+        parent = parents[row]
+        for n in range(n_new):
+            memory.writers[1 - half, row, n] = memory.writers[half, parent, n]
+        memory.counted[1 - half, row] = memory.counted[half, parent]
+
+
+@kernel
+def list_places(tokens, prompts, per_prompt, n_new, half, weights, memory):
+    """List what each row of a step sees, its own token included, and find its position.
+
+    Parameters
+    ----------
+    tokens : int64[n]
+        What the rows read.
+    prompts : int32[p]
+        Prompt of each of the groups of ``per_prompt`` rows.
+    per_prompt : int64
+    n_new : int64
+        Number of the token after the prompt; -1: it is the prompt's only one.
+    half : int64
+        Of ``memory.writers`` and ``memory.counted``.
+    weights : DecoderWeights
+    memory : RowMemory
+        ``offsets``, ``columns``, ``lengths`` and ``positions`` are written, and the token is noted.
+    """
+    width = weights.heads * weights.head_width
+    held = memory.prompt_rows
+    for row in range(tokens.size):
+        prompt = prompts[row // per_prompt]
+        length = 0
+        for i in range(memory.prompt_lengths[prompt]):
+            column = memory.prompt_places[prompt, i]
+            memory.offsets[row, length] = (column * held + prompt) * width
+            memory.columns[row, length] = column
+            length += 1
+        if n_new >= 0:
+            memory.writers[half, row, n_new] = row
+            for n in range(n_new + 1):
+                place = memory.prompt_columns * held + n * memory.rows + memory.writers[half, row, n]
+                memory.offsets[row, length] = place * width
+                memory.columns[row, length] = memory.prompt_columns + n
+                length += 1
+        memory.lengths[row] = length
+        if tokens[row] == weights.position_padding:
+            memory.positions[row] = weights.position_padding
+        else:
+            memory.positions[row] = weights.position_offset + memory.counted[half, row]
+            memory.counted[half, row] += 1

@@ -1,0 +1,238 @@
+"""The Numba step behind `generate` and `score`: beside torch's steps, its kinds of weights, threads, refusals."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs torch")
+
+from numba_nlp.errors import UnsupportedFeatureError  # noqa: E402
+from numba_nlp.generation import decode_plan, describe, generate, score, step_choice  # noqa: E402
+from numba_nlp.generation.numba_steps import NumbaSteps  # noqa: E402
+from numba_nlp.models import create_model  # noqa: E402
+
+_BART = {
+    "vocab_size": 60,
+    "d_model": 24,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 3,
+    "decoder_attention_heads": 3,
+    "encoder_ffn_dim": 40,
+    "decoder_ffn_dim": 40,
+    "max_position_embeddings": 40,
+}
+_GPT = {"vocab_size": 60, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_positions": 40}
+_T5 = {"vocab_size": 60, "d_model": 24, "d_kv": 10, "d_ff": 40, "num_layers": 2, "num_heads": 3}
+MODELS: dict[str, tuple[dict[str, Any], str]] = {
+    "gpt": ({"model_type": "openai-gpt", **_GPT}, "language_model"),
+    "gpt2": ({"model_type": "gpt2", **_GPT}, "language_model"),
+    "gpt2 by layer": (
+        {"model_type": "gpt2", **_GPT, "scale_attn_by_inverse_layer_idx": True, "tie_word_embeddings": False},
+        "language_model",
+    ),
+    "bart": ({"model_type": "bart", **_BART}, "conditional_generation"),
+    "marian": (
+        {"model_type": "marian", **_BART, "pad_token_id": 1, "decoder_start_token_id": 1, "scale_embedding": True},
+        "conditional_generation",
+    ),
+    "m2m_100": ({"model_type": "m2m_100", **_BART}, "conditional_generation"),
+    "t5": ({"model_type": "t5", **_T5, "decoder_start_token_id": 0}, "conditional_generation"),
+    "t5 gated": (
+        {
+            "model_type": "t5",
+            **_T5,
+            "feed_forward_proj": "gated-gelu",
+            "decoder_start_token_id": 0,
+            "tie_word_embeddings": False,
+            "relative_attention_num_buckets": 4,
+            "relative_attention_max_distance": 6,
+        },
+        "conditional_generation",
+    ),
+}
+
+
+def make(name: str) -> Any:
+    """A model whose weights are so large that no two tokens are nearly as probable."""
+    config, head = MODELS[name]
+    model = create_model(config, head=head)
+    with torch.no_grad():
+        generator = torch.Generator().manual_seed(3)
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.4 + (parameter.ndim == 1))
+    return model
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request: pytest.FixtureRequest) -> Any:
+    return make(request.param)
+
+
+@pytest.fixture(scope="module")
+def gpt2() -> Any:
+    return make("gpt2")
+
+
+IDS = np.array([[5, 6, 7, 8, 9], [10, 11, 12, 13, 14], [15, 16, 17, 18, 19]])
+MASK = np.array([[1, 1, 1, 1, 1], [0, 0, 1, 1, 1], [1, 0, 0, 1, 1]])
+
+
+@pytest.mark.parametrize("options", [{"num_beams": 4, "num_return_sequences": 2}, {}, {"do_sample": True, "seed": 5}])
+def test_tokens_are_those_of_torch(model: Any, options: dict[str, Any]) -> None:
+    """With prompts of several tokens, padding at the left and amid them, and rows that end."""
+    options = {"max_new_tokens": 10, "eos_token_id": [3, 4, 20, 21, 22], "pad_token_id": 1, **options}
+    ours, theirs = (model.generate(IDS, MASK, engine=engine, **options) for engine in ("numba", "torch"))
+    assert torch.equal(ours.sequences, theirs.sequences)
+    torch.testing.assert_close(ours.scores, theirs.scores, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(ours.token_scores, theirs.token_scores, atol=1e-4, rtol=1e-4)
+
+
+def test_beginnings_of_the_decoder(model: Any) -> None:
+    """Longer ones than a token, which torch reads."""
+    if model.head == "language_model":
+        pytest.skip("a decoder alone has none beside its prompt")
+    given = {"decoder_input_ids": [[0, 7, 8], [0, 9, 1], [0, 11, 12]], "max_new_tokens": 6, "num_beams": 3}
+    ours, theirs = (model.generate(IDS, MASK, engine=engine, **given) for engine in ("numba", "torch"))
+    assert torch.equal(ours.sequences, theirs.sequences)
+
+
+def test_scores_are_those_of_torch(model: Any) -> None:
+    given = IDS, [[20, 21, 22], [23, 24], [25], [26], [27, 28, 29], [30]]
+    ours, theirs = (score(model, *given, MASK, engine=engine) for engine in ("numba", "torch"))
+    torch.testing.assert_close(ours.token_scores, theirs.token_scores, atol=1e-4, rtol=1e-4)
+
+
+def test_activations_have_numbers() -> None:
+    from numba_nlp.kernels.step.activations import CODES
+    from numba_nlp.models.layers.activations import ACTIVATIONS
+
+    assert {decode_plan._code(function) for function in ACTIVATIONS.values()} == set(CODES.values())
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_weights_of_16_bits_are_kept_exactly(gpt2: Any, kind: str) -> None:
+    """A checkpoint that had such numbers: "auto" sees it, and computes as with float32."""
+    narrow = pickle.loads(pickle.dumps(gpt2))
+    with torch.no_grad():
+        for parameter in narrow.parameters():
+            parameter.copy_(parameter.to(getattr(torch, kind)))
+        if kind == "bfloat16":  # too small for float16
+            narrow.decoder.blocks[0].attention.qkv.weight[0, 0] = 2.0**-40
+    assert describe(narrow)["weights"] == kind
+    assert describe(gpt2)["weights"] == "float32"
+    options = {"max_new_tokens": 10, "num_beams": 3, "eos_token_id": None}
+    found = [narrow.generate(IDS, weights=weights, **options) for weights in ("auto", "float32")]
+    assert torch.equal(found[0].sequences, found[1].sequences)
+    torch.testing.assert_close(found[0].scores, found[1].scores, atol=1e-5, rtol=1e-5)
+    # a model of such numbers: they are kept, sums are of float32
+    of_16_bits = narrow.to(getattr(torch, kind))
+    assert describe(of_16_bits)["weights"] == kind
+    again = of_16_bits.generate(IDS[:, :1], **options)
+    assert torch.equal(again.sequences, narrow.float().generate(IDS[:, :1], **options).sequences)
+
+
+@pytest.mark.parametrize(("kind", "room"), [("float16", 0.01), ("bfloat16", 0.1), ("int8", 0.3)])
+def test_other_kinds_change_scores_little(model: Any, kind: str, room: float) -> None:
+    given = IDS, [[20, 21, 22], [23, 24, 25], [26, 27, 28]]
+    exact, found = score(model, *given).token_scores, score(model, *given, weights=kind).token_scores
+    assert not torch.equal(found, exact)
+    assert float((found - exact).abs().max()) < room * float(exact.abs().max())
+
+
+def test_changed_weights_are_packed_again(gpt2: Any) -> None:
+    model = pickle.loads(pickle.dumps(gpt2))
+    before = score(model, IDS, IDS).scores
+    with torch.no_grad():
+        model.decoder.blocks[1].feed_forward.inner.weight.mul_(0.5)
+    changed = score(model, IDS, IDS).scores
+    assert not torch.allclose(before, changed)
+    torch.testing.assert_close(changed, score(model, IDS, IDS, engine="torch").scores, atol=1e-4, rtol=1e-4)
+
+
+def test_tokens_do_not_depend_on_threads(model: Any) -> None:
+    options = {"max_new_tokens": 8, "num_beams": 3, "eos_token_id": None}
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        one = model.generate(IDS, MASK, **options)
+        # more than panels: those beyond have nothing to do
+        torch.set_num_threads(3)
+        three = model.generate(IDS, MASK, **options)
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(one.sequences, three.sequences)
+
+
+def test_several_threads_may_generate(model: Any) -> None:
+    options = {"max_new_tokens": 6, "num_beams": 2, "eos_token_id": None}
+    expected = [model.generate(IDS[row : row + 1], **options).sequences for row in range(3)]
+
+    def one_row(row: int) -> Any:
+        return model.generate(IDS[row : row + 1], **options).sequences
+
+    with ThreadPoolExecutor(3) as executor:
+        found = list(executor.map(one_row, [0, 1, 2] * 4))
+    assert all(torch.equal(found[i], expected[i % 3]) for i in range(12))
+
+
+def test_an_interrupt_ends_the_threads(gpt2: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+
+    def note(steps: NumbaSteps) -> None:
+        closed.append(steps)
+
+    monkeypatch.setattr(NumbaSteps, "close", note)
+
+    def interrupt(values: np.ndarray, tokens: np.ndarray) -> None:
+        if tokens.size == 7:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        gpt2.generate(IDS, processors=[interrupt], max_new_tokens=5)
+    assert len(closed) == 1
+    monkeypatch.undo()
+    closed[0].close()
+    assert gpt2.generate(IDS, max_new_tokens=5, eos_token_id=None).sequences.shape == (3, 10)
+
+
+def test_plain_kernels_leave_steps_to_torch(gpt2: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_choice, "VECTOR", False)
+    assert describe(gpt2)["steps"] == "torch"
+    assert describe(gpt2, weights="int8")["steps"] == "numba"
+    assert describe(gpt2, engine="numba")["weights"] == "float32"
+
+
+def test_description(gpt2: Any) -> None:
+    found = describe(gpt2, weights="int8")
+    assert found["steps"] == "numba"
+    assert found["weights"] == "int8"
+    assert found["encoder"] is None
+    # four matrices of a layer, 12 * width ** 2 numbers, with what fills panels
+    assert found["packed_bytes"] > 2 * 12 * 24 * 24
+    assert gpt2.describe() == describe(gpt2)
+    assert describe(make("bart"))["encoder"] == "torch"
+
+
+def test_refusals(gpt2: Any) -> None:
+    with pytest.raises(ValueError, match=r"`weights` must be one of 'auto', .*, got 'int4'"):
+        gpt2.generate(IDS, weights="int4")
+    with pytest.raises(ValueError, match=r"`engine` must be one of .*, got 'rust'"):
+        gpt2.generate(IDS, engine="rust")
+    with pytest.raises(ValueError, match=r"`weights` 'int8' is of Numba's steps"):
+        generate(gpt2, IDS, engine="torch", weights="int8")
+    with pytest.raises(UnsupportedFeatureError, match=r"compute in float32, and the model is of float64"):
+        pickle.loads(pickle.dumps(gpt2)).double().generate(IDS, engine="numba")
+    xlnet = {"model_type": "xlnet", "vocab_size": 60, "d_model": 24, "n_layer": 1, "n_head": 3, "d_inner": 30}
+    with pytest.raises(UnsupportedFeatureError, match=r"no step for the family 'xlnet'"):
+        create_model(xlnet, head="language_model").generate(IDS, weights="int8")
+    broken = pickle.loads(pickle.dumps(gpt2))
+    with torch.no_grad():
+        broken.decoder.blocks[0].attention.output.weight[3, 0] = float("nan")
+    with pytest.raises(ValueError, match=r"output 3 has a weight of magnitude nan"):
+        broken.generate(IDS)
