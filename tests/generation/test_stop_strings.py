@@ -19,8 +19,6 @@ from numba_nlp.generation.token_text import take_decoder  # noqa: E402
 from tests.generation.text_models import LETTERS, TextPair, draw_prompt, make_text_pair  # noqa: E402
 from tests.shared_data import shared  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("each_engine")
-
 
 @pytest.fixture(scope="module", params=["GPT2LMHeadModel", "BartForConditionalGeneration"])
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> TextPair:
@@ -50,6 +48,7 @@ def draw_options(pair: TextPair, generator: random.Random) -> dict[str, Any]:
     return options
 
 
+@pytest.mark.usefixtures("each_engine")
 def test_as_transformers(pair: TextPair) -> None:
     generator, ended = random.Random(1), 0
     for _ in range(40):
@@ -67,6 +66,7 @@ def test_as_transformers(pair: TextPair) -> None:
     assert ended > 5
 
 
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize(
     "options",
     [
@@ -124,6 +124,7 @@ def test_what_completes_a_stop_string(gpt2: TextPair) -> None:
     assert not last_ends(*["stop"] * 100, "at")
 
 
+@pytest.mark.usefixtures("each_engine")
 def test_rows_of_a_batch_end_alone(gpt2: TextPair) -> None:
     """transformers goes on with a row that ended by a string if no token ends rows."""
     generator = random.Random(2)

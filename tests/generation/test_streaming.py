@@ -16,8 +16,6 @@ from numba_nlp.generation import TextPiece, TextStreamer  # noqa: E402
 from numba_nlp.models import create_model  # noqa: E402
 from tests.shared_data import shared  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("each_engine")
-
 BYTES = [bytes([value]) for value in range(256)]
 GPT2 = {"model_type": "gpt2", "vocab_size": 256, "n_embd": 24, "n_layer": 1, "n_head": 3, "n_positions": 64}
 
@@ -52,6 +50,7 @@ def test_characters_are_whole() -> None:
     assert pieces[4:] == [(0, "\ufffd")]
 
 
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("skip_prompt", [False, True])
 @pytest.mark.parametrize("options", [{}, {"do_sample": True, "num_return_sequences": 2}], ids=["greedy", "sampled"])
 def test_pieces_are_the_text(model: Any, skip_prompt: bool, options: dict[str, Any]) -> None:
@@ -72,6 +71,7 @@ def test_pieces_are_the_text(model: Any, skip_prompt: bool, options: dict[str, A
         assert all(text for _, text in pieces)
 
 
+@pytest.mark.usefixtures("each_engine")
 def test_in_another_thread(model: Any) -> None:
     streamer = TextStreamer(decode=decode_bytes, timeout=60)
     for _ in range(2):  # it may be used again
@@ -87,6 +87,7 @@ def test_in_another_thread(model: Any) -> None:
         assert "".join(piece.text for piece in pieces) == decode_bytes(out.sequences[0].numpy().astype(np.int32))
 
 
+@pytest.mark.usefixtures("each_engine")
 def test_who_waits_is_told_of_an_exception(model: Any) -> None:
     streamer = TextStreamer(decode=decode_bytes, timeout=60)
 
