@@ -44,7 +44,7 @@ def search_beams(steps: Steps, plan: Plan, edits: RowEdits, text_ends: TextEnds 
     sentences, beams = plan.prompts.ids.shape[0], plan.config.num_beams
     rules = plan.beam_rules()
     state = new_beam_state(sentences, beams, plan.new_tokens)
-    scratch = new_beam_scratch(rules.candidates, plan.vocabulary)
+    scratch = new_beam_scratch(rules.candidates, plan.vocabulary)._replace(maxima=edits.maxima, known=edits.known)
     rows = plan.first_rows()
     next_rows = rows.copy()
     n_rows = rows.shape[0]

@@ -42,6 +42,8 @@ class RowEdits:
         All options of rows as kernels take them.
     scratch : RowScratch
         One thread's.
+    maxima, known : ndarray
+        Of beams: largest values of blocks, see ``BeamScratch``.
     """
 
     def __init__(
@@ -56,7 +58,11 @@ class RowEdits:
         self._sources = plan.source_ids()
         self._firsts = plan.firsts()
         self.scratch = make_row_scratch(plan.vocabulary, plan.max_length)
-        self._shifts = np.zeros(plan.prompts.ids.shape[0] * plan.per_prompt, np.float64)
+        rows = plan.prompts.ids.shape[0] * plan.per_prompt
+        self._shifts = np.zeros(rows, np.float64)
+        if self._logarithms:
+            self.maxima = np.zeros((rows, self.scratch.maxima.size), np.float32)
+            self.known = np.zeros(rows, np.uint8)
 
     def __call__(
         self,
@@ -94,12 +100,12 @@ class RowEdits:
         """
         shifts = self._shifts[: logits.shape[0]]
         if self._logarithms:
-            shift_rows(logits, shifts)
-            wrong = np.flatnonzero(np.isnan(shifts))
-            if wrong.size:
-                refuse_no_numbers(logits[wrong[0]], int(wrong[0]), filled)
+            wrong = shift_rows(logits, shifts, self.maxima[: logits.shape[0]])
+            if wrong >= 0:
+                refuse_no_numbers(logits[wrong], int(wrong), filled)
+            self.known.fill(not self._raises_values(filled))
         else:
-            shifts[:] = 0.0
+            shifts.fill(0.0)
         if first is not None:
             first()
         if self._prefix_function is not None:
@@ -113,6 +119,13 @@ class RowEdits:
                 for processor in self._processors:
                     processor(logits[row], rows[row, :filled])
         return shifts
+
+    def _raises_values(self, filled: int) -> bool:
+        """Whether some value may become larger than the model gave it."""
+        rules = self.rules
+        forced = filled == 1 and rules.forced_bos_id >= 0
+        forced = forced or (filled == rules.max_length - 1 and rules.forced_eos_ids.size > 0)
+        return bool(forced or self._processors or rules.repetition_penalty != 1.0)
 
     def warp(self, logits: np.ndarray, shifts: np.ndarray) -> None:
         """Temperature, and what the options of sampling keep."""

@@ -198,6 +198,7 @@ class _OnTensors:
     """The kernels' functions of one step of beams, on tensors."""
 
     write_sequence = staticmethod(beams.write_sequence)
+    place_group = staticmethod(beam_groups.place_group)
 
     @staticmethod
     def advance_beams(logits, shifts, held, filled, active, rules, state, scratch, *results):
@@ -211,10 +212,10 @@ class _OnTensors:
         return _advanced(found, held, filled, rules, state, *results)
 
     @staticmethod
-    def penalize_chosen(logits, chosen, penalty):
+    def penalize_chosen(logits, tokens, group, penalty):
         wide = torch.zeros(logits.shape[0], logits.shape[1] + 1)
         wide[:, :-1] = tensor(logits)
-        penalize_chosen(wide, tensor(chosen), float(penalty))
+        penalize_chosen(wide, tensor(tokens), group, float(penalty))
         logits[:] = wide[:, :-1].numpy()
 
     @staticmethod
@@ -231,6 +232,7 @@ class _OnTensors:
         for number, unit in enumerate(units):
             first_row = number * state.running.shape[1]
             beams.move_rows(held, filled, first_row, unit, rules, state, *results)
+        return int((state.done[units] == 0).sum())
 
 
 def _write_back(on_tensors, state):

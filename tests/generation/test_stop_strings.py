@@ -86,7 +86,7 @@ def test_rows_end_where_their_text_does(gpt2: TextPair, options: dict[str, Any])
         out = gpt2.ours.generate(
             ids,
             suppress_tokens=[*gpt2.unwritten, gpt2.end],
-            stop_strings=["a", "ot"],
+            stop_strings=["a", "op"],
             decode=gpt2.our_tokenizer.decode,
             **settled,
         )
@@ -94,7 +94,7 @@ def test_rows_end_where_their_text_does(gpt2: TextPair, options: dict[str, Any])
             tokens = [token for token in row if token != gpt2.end]
             prompt = gpt2.our_tokenizer.decode(ids[0])
             before = gpt2.our_tokenizer.decode(tokens[:-1])
-            if "a" in before or "ot" in before:
+            if "a" in before or "op" in before:
                 pytest.fail(f"{before!r} after {prompt!r}")
             ended += len(tokens) < 12
     assert ended

@@ -22,20 +22,23 @@ from numba_nlp.kernels.generation.beam_memory import STOP_EARLY
 __all__ = ["DeviceGroups", "advance_group", "penalize_chosen"]
 
 
-def penalize_chosen(wide: Tensor, chosen: Tensor, penalty: float) -> None:
+def penalize_chosen(wide: Tensor, tokens: Tensor, group: int, penalty: float) -> None:
     """Make tokens that earlier groups chose in this step less probable, once for each time.
 
     Parameters
     ----------
     wide : Tensor
         float32 ``[S * W, C]``: rows of one group; changed. The last column takes what is no token.
-    chosen : Tensor
-        int64 ``[S, n]``: tokens of the earlier groups.
+    tokens : Tensor
+        int64 ``[S, G, W]``: what the groups chose.
+    group : int
+        Those before it count.
     penalty : float
     """
-    sentences, n = chosen.shape
-    ids = chosen.clamp(max=wide.shape[1] - 1)[:, None].expand(sentences, wide.shape[0] // sentences, n)
-    ids = ids.reshape(wide.shape[0], n)
+    sentences, _, beams = tokens.shape
+    n = group * beams
+    chosen = tokens[:, :group].reshape(sentences, 1, n).clamp(max=wide.shape[1] - 1)
+    ids = chosen.expand(sentences, beams, n).reshape(wide.shape[0], n)
     # one after the other, as sums in float32 depend on it
     for i in range(n):
         place = ids[:, i : i + 1]
@@ -142,13 +145,12 @@ class DeviceGroups:
         for group in range(groups):
             state = self._state.of_group(group, groups)
             rows = self._rows[:, group].reshape(sentences * beams, -1)
-            chosen = self._chosen[:, :group].reshape(sentences, group * beams)
             values, shift = self._edits(
                 grouped[:, group].reshape(sentences * beams, -1),
                 rows,
                 filled,
                 going_on,
-                first=partial(penalize_chosen, chosen=chosen, penalty=self._penalty),
+                first=partial(penalize_chosen, tokens=self._chosen, group=group, penalty=self._penalty),
             )
             wrong.append(shift.isnan().view(sentences, beams) & going_on[:, None])
             shift = self._edits.renormalize(values, shift)

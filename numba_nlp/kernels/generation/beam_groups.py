@@ -18,28 +18,59 @@ from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER
 from numba_nlp.kernels.generation.beams import best_candidates, ends_row, finish_row, move_rows
 
-__all__ = ["advance_group", "advance_unit", "penalize_chosen", "rest_unit"]
+__all__ = ["advance_group", "advance_unit", "penalize_chosen", "place_group", "rest_unit"]
 
 
 @kernel
-def penalize_chosen(logits, chosen, penalty):
+def penalize_chosen(logits, tokens, group, penalty):
     """Make tokens that earlier groups chose in this step less probable, once for each time.
 
     Parameters
     ----------
     logits : float32[A * B, V]
         Rows of one group of each sentence; changed.
-    chosen : int64[A, n]
-        Tokens of the earlier groups of each sentence; those that are no tokens of the model are left out.
+    tokens : int64[A, G, B]
+        Tokens that the groups of each sentence chose; those that are no tokens of the model are left out.
+    group : int64
+        The groups before it count.
     penalty : float32
         Taken from the value.
     """
-    beams = logits.shape[0] // chosen.shape[0]
+    beams = tokens.shape[2]
     for row in range(logits.shape[0]):
-        for i in range(chosen.shape[1]):
-            token = chosen[row // beams, i]
-            if token < logits.shape[1]:
-                logits[row, token] -= penalty
+        for earlier in range(group):
+            for beam in range(beams):
+                token = tokens[row // beams, earlier, beam]
+                if token < logits.shape[1]:
+                    logits[row, token] -= penalty
+
+
+@kernel
+def place_group(group, vocabulary, next_tokens, next_parents, tokens, reads, parents):
+    """Put what one group chose among that of all groups.
+
+    Parameters
+    ----------
+    group : int64
+    vocabulary : int64
+        Tokens of the model: groups that are done may choose another one, and read 0.
+    next_tokens, next_parents : int64[A * B]
+        Of the group, whose rows are numbered by themselves.
+    tokens : int64[A, G, B]
+        Written: what each row chose.
+    reads : int64[A, G, B]
+        Written: what it reads next.
+    parents : int64[A, G, B]
+        Written: the row that it continues, of the rows of all groups.
+    """
+    sentences, groups, beams = tokens.shape
+    for a in range(sentences):
+        for beam in range(beams):
+            row = a * beams + beam
+            token = next_tokens[row]
+            tokens[a, group, beam] = token
+            reads[a, group, beam] = token if token < vocabulary else 0
+            parents[a, group, beam] = (a * groups + group) * beams + next_parents[row] - a * beams
 
 
 @kernel

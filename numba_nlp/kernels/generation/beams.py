@@ -15,7 +15,7 @@ import numpy as np
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, UNLIKELY
 from numba_nlp.kernels.generation.row_rules import ends_with
-from numba_nlp.kernels.generation.row_values import select_top
+from numba_nlp.kernels.generation.row_values import select_changed, select_top
 
 __all__ = [
     "advance_beams",
@@ -88,7 +88,10 @@ def best_candidates(logits, shifts, running, first_row, scratch):
     n = 0
     for beam in range(running.size):
         row = first_row + beam
-        found = select_top(logits[row], room, scratch.maxima, scratch.row_values, scratch.row_tokens)
+        if row < scratch.known.size and scratch.known[row]:
+            found = select_changed(logits[row], room, scratch.maxima[row], scratch.row_values, scratch.row_tokens)
+        else:
+            found = select_top(logits[row], room, scratch.maxima[0], scratch.row_values, scratch.row_tokens)
         for i in range(found):
             value = np.float32(scratch.row_values[i] - shifts[row])
             total = np.float32(running[beam] + value)

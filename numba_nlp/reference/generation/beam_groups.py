@@ -7,15 +7,24 @@ import numpy as np
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER
 from numba_nlp.reference.generation.beams import best_candidates, ends_row, finish_row, move_rows
 
-__all__ = ["advance_group", "advance_unit", "penalize_chosen", "rest_unit"]
+__all__ = ["advance_group", "advance_unit", "penalize_chosen", "place_group", "rest_unit"]
 
 
-def penalize_chosen(logits, chosen, penalty):
+def penalize_chosen(logits, tokens, group, penalty):
     """Make tokens that earlier groups chose in this step less probable."""
     vocabulary = logits.shape[1]
-    for rows, tokens in zip(np.split(logits, len(chosen)), chosen, strict=True):
-        for token in tokens[tokens < vocabulary]:
+    for rows, chosen in zip(np.split(logits, len(tokens)), tokens[:, :group], strict=True):
+        for token in chosen[chosen < vocabulary]:
             rows[:, token] -= penalty
+
+
+def place_group(group, vocabulary, next_tokens, next_parents, tokens, reads, parents):
+    """Put what one group chose among that of all groups."""
+    sentences, groups, beams = tokens.shape
+    tokens[:, group] = next_tokens.reshape(sentences, beams)
+    reads[:, group] = np.where(tokens[:, group] < vocabulary, tokens[:, group], 0)
+    numbers = np.arange(sentences * groups * beams).reshape(tokens.shape)[:, group].ravel()
+    parents[:, group] = numbers[next_parents].reshape(sentences, beams)
 
 
 def advance_group(logits, shifts, rows, filled, units, padding, rules, state, scratch, next_rows, next_tokens, parents):
