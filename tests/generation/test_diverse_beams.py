@@ -12,14 +12,18 @@ torch = pytest.importorskip("torch", reason="needs torch")
 
 from tools.record_diverse_beams import make_model  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("each_engine")
-
 CASES = json.loads((Path(__file__).parent / "diverse_beams.json").read_text())["cases"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case['model']}-{number}" for number, case in enumerate(CASES)])
-def test_as_transformers_4(case: dict[str, Any]) -> None:
-    out = make_model(case["model"], case["seed"]).generate(case["input_ids"], **case["options"])
+#: The device takes some of them.
+RUNS = [(case, "auto") for case in CASES] + [(case, "device") for case in CASES[::4]]
+
+
+@pytest.mark.parametrize(
+    ("case", "engine"), RUNS, ids=[f"{case['model']}-{number}-{engine}" for number, (case, engine) in enumerate(RUNS)]
+)
+def test_as_transformers_4(case: dict[str, Any], engine: str) -> None:
+    out = make_model(case["model"], case["seed"]).generate(case["input_ids"], engine=engine, **case["options"])
     assert out.sequences.tolist() == case["sequences"]
     torch.testing.assert_close(out.scores, torch.tensor(case["scores"]), rtol=1e-4, atol=1e-4)
 
@@ -36,6 +40,7 @@ def test_the_cases_say_something() -> None:
     assert differing > len(CASES[::6]) / 4
 
 
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("name", ["gpt2", "marian"])
 def test_rows_of_a_batch_are_as_each_alone(name: str) -> None:
     model = make_model(name, 1)

@@ -12,7 +12,8 @@ pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or l
 
 from tools.generation_cases import ARCHITECTURES, OPTIONS, Pair, compare, draw_case, make_pair  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("every_engine")
+#: The searches on the host over the steps of Numba, where a family has them, and of torch; and those on the device.
+ENGINES = ("auto", "torch", "device")
 
 
 @pytest.fixture(scope="module", params=ARCHITECTURES)
@@ -22,8 +23,9 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def check(pair: Pair, seed: str, **options: Any) -> None:
     case = draw_case(random.Random(seed), pair, **options)
-    verdict, why = compare(pair, case)
-    assert verdict != "different", f"{case.options}\n{why}"
+    for case.engine in ENGINES:
+        verdict, why = compare(pair, case)
+        assert verdict != "different", f"{case.engine}: {case.options}\n{why}"
 
 
 @pytest.mark.parametrize("number", range(5))
