@@ -184,8 +184,13 @@ def test_a_failed_capture_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.equal(expected.sequences, got.sequences)
 
 
-def test_callables_are_called_between_captured_steps(taped: list[int]) -> None:
-    """The model's part is captured, what the user gives is not."""
+@pytest.mark.parametrize(
+    "options",
+    [{"num_beams": 3}, {"do_sample": True, "num_return_sequences": 3, "seed": 5}, SEARCHES["groups"]],
+    ids=["beams", "sampling", "groups"],
+)
+def test_callables_are_called_between_captured_steps(options: dict[str, Any], taped: list[int]) -> None:
+    """The model's part is captured, what the user gives is not; it is called for rows of prompts that go on."""
     model = sharpened(create_model(BART, head="conditional_generation"))
     seen: list[list[Any]] = [[], []]
     outs = []
@@ -198,8 +203,9 @@ def test_callables_are_called_between_captured_steps(taped: list[int]) -> None:
         outs.append(
             model.generate(
                 [[5, 6, 7], [8]],
-                num_beams=3,
                 max_new_tokens=14,
+                eos_token_id=[*range(2, 12)],
+                **options,
                 processors=[double],
                 prefix_allowed_tokens_fn=lambda prompt, tokens: range(len(tokens) % 2, 40 - prompt),
                 engine=engine,

@@ -104,6 +104,16 @@ def test_without_a_prompt(gpt2: Any) -> None:
         gpt2.generate(bos_token_id=None)
 
 
+@pytest.mark.parametrize("options", [{}, {"do_sample": True, "seed": 1}], ids=["greedy", "sampling"])
+def test_padding_that_is_no_token(gpt2: Any, options: dict[str, Any]) -> None:
+    """A row that has ended reads some token, while others go on."""
+    ids = draw_ids(4, 3, VOCABULARY)
+    written = gpt2.generate(ids, max_new_tokens=12, eos_token_id=None, **options).sequences[0, 6]
+    ended = gpt2.generate(ids, max_new_tokens=12, eos_token_id=int(written), pad_token_id=VOCABULARY, **options)
+    padded = (ended.sequences == VOCABULARY).sum(1)
+    assert padded.min() == 0 < padded.max()
+
+
 def test_many_rows(gpt2: Any) -> None:
     ids = draw_ids(500, 3, VOCABULARY)
     out = gpt2.generate(ids, max_new_tokens=3, num_beams=2)
