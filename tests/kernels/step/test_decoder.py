@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numba_nlp.generation.packing import pack_matrices
 from numba_nlp.generation.step_memory import new_row_memory, new_step_scratch, no_sources, pack_sources
 from numba_nlp.kernels.step.activations import CODES
-from numba_nlp.kernels.step.decoder import STEP
+from numba_nlp.kernels.step.decoder import decoder_step
 from numba_nlp.kernels.step.decoder_memory import DecoderWeights, padded
 from numba_nlp.kernels.step.places import follow_parents, list_places
 from numba_nlp.kernels.step.products import Matrices
@@ -127,7 +127,7 @@ def check_steps(flags, kind, activation, seed, close):
         list_places(tokens, groups, per_group, n_new, half, weights, memory)
         out = logits[: tokens.size]
         given = tokens, groups, per_group, weights, memory, sources, scratch, out
-        assert STEP[kind](0, 1, team, *given) == 0
+        assert decoder_step(0, 1, team, *given) == 0
         return out
 
     def expected(tokens, column, rows):
