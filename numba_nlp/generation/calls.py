@@ -66,9 +66,9 @@ def generate(
     prefix_allowed_tokens_fn : callable, optional
         ``(number of the prompt, tokens of a row) -> ids that may follow``.
     engine : {"auto", "numba", "torch"}
-        What computes the decoder's steps; see :func:`numba_nlp.generation.step_choice.choose_steps`.
+        What runs the model; see :func:`numba_nlp.generation.step_choice.choose_steps`.
     weights : {"auto", "float32", "float16", "bfloat16", "int8"}
-        How Numba's steps keep the decoder's weights. "auto": exactly, with 16 bits where the checkpoint had no more.
+        How Numba keeps weights. "auto": exactly, with 16 bits where the checkpoint had no more.
     **options
         Changes of the config, see :class:`GenerationConfig`.
 

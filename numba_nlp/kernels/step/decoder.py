@@ -116,7 +116,7 @@ def share(n, thread, n_threads):
 
 @kernel
 def share_of_panels(matrices, thread, n_threads):
-    """The same of the panels of each of ``matrices``."""
+    """The same of the panels of each of ``matrices``, for ``thread`` of ``n_threads``."""
     return share(columns_of(matrices) // COLUMNS, thread, n_threads)
 
 
