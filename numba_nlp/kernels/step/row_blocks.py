@@ -15,6 +15,7 @@ Twin: ``numba_nlp.reference.step.row_blocks``.
 from __future__ import annotations
 
 import math
+import platform
 
 import numpy as np
 from llvmlite import binding, ir
@@ -37,6 +38,8 @@ def _features() -> frozenset[str]:
 FEATURES = _features()
 #: Whether there are 32 registers of 16 numbers.
 _WIDE = "avx512f" in FEATURES
+#: Whether the processor converts float16.
+_HALVES = bool({"f16c", "avx512f"} & FEATURES) or platform.machine().lower() in ("arm64", "aarch64")
 #: Numbers of a vector.
 LANES = 16 if _WIDE else 8
 #: Outputs of a panel.
@@ -64,25 +67,38 @@ if VECTOR:
     def _read_float32(builder, pointer):
         return _loaded(builder, pointer, _f32)
 
+    def _all(element, value):
+        return ir.Constant(_vector(element), [ir.Constant(element, value)] * LANES)
+
     def _read_float16(builder, pointer):
         bits = _loaded(builder, pointer, _i16)
-        return builder.fpext(builder.bitcast(bits, _vector(ir.HalfType())), _sums)
+        if _HALVES:
+            return builder.fpext(builder.bitcast(bits, _vector(ir.HalfType())), _sums)
+        # LLVM would call a function of the compiler's library, which is not there
+        wide = builder.zext(bits, _vector(_i32))
+        sign = builder.shl(builder.and_(wide, _all(_i32, 0x8000)), _all(_i32, 16))
+        magnitude = builder.shl(builder.and_(wide, _all(_i32, 0x7FFF)), _all(_i32, 13))
+        # the exponent counts from 15, not from 127; numbers without a leading one get theirs by the product
+        finite = builder.bitcast(builder.fmul(builder.bitcast(magnitude, _sums), _all(_f32, 2.0**112)), _vector(_i32))
+        is_finite = builder.icmp_unsigned("<", magnitude, _all(_i32, 0x7C00 << 13))
+        other = builder.or_(magnitude, _all(_i32, 0x7F800000))
+        return builder.bitcast(builder.or_(sign, builder.select(is_finite, finite, other)), _sums)
 
     def _read_bfloat16(builder, pointer):
         bits = builder.zext(_loaded(builder, pointer, _i16), _vector(_i32))
-        return builder.bitcast(builder.shl(bits, ir.Constant(_vector(_i32), [ir.Constant(_i32, 16)] * LANES)), _sums)
+        return builder.bitcast(builder.shl(bits, _all(_i32, 16)), _sums)
 
     def _spread(builder, value):
         undefined = ir.Constant(_sums, ir.Undefined)
         one = builder.insert_element(undefined, value, ir.Constant(_i32, 0))
-        return builder.shuffle_vector(one, undefined, ir.Constant(_vector(_i32), [ir.Constant(_i32, 0)] * LANES))
+        return builder.shuffle_vector(one, undefined, _all(_i32, 0))
 
     def _emit_block(builder, n_rows, read, x, weights, depth, out, stride):
         """The product of ``n_rows`` rows, packed side by side, with a panel."""
         fma = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(_sums, [_sums] * 3), f"llvm.fma.v{LANES}f32"
         )
-        zero = ir.Constant(_sums, [ir.Constant(_f32, 0.0)] * LANES)
+        zero = _all(_f32, 0.0)
         sums = [[cgutils.alloca_once_value(builder, zero) for _ in range(2)] for _ in range(n_rows)]
         for halves in sums:
             for place in halves:
