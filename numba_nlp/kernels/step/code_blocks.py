@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.step.packed_rows import GROUP
-from numba_nlp.kernels.step.row_blocks import BLOCKS, COLUMNS, FEATURES, LANES
+from numba_nlp.kernels.step.row_blocks import COLUMNS, FEATURES, LANES, MOST_ROWS
 from numba_nlp.kernels.words import VECTOR, _element_pointer
 
 __all__ = ["multiply_codes"]
@@ -158,7 +158,7 @@ if VECTOR:
             sums_at, scales_at, out_at = pointer(8, 10), pointer(9, 10), pointer(11, 12)
             end = builder.append_basic_block("end")
             cases = builder.switch(args[4], end)
-            for size in BLOCKS:
+            for size in range(1, MOST_ROWS + 1):
                 block = builder.append_basic_block(f"rows_{size}")
                 cases.add_case(_number(size), block)
                 with builder.goto_block(block):

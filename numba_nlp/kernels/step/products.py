@@ -19,7 +19,7 @@ from numba_nlp._jit import kernel
 from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.step import row_blocks
 from numba_nlp.kernels.step.code_blocks import multiply_codes
-from numba_nlp.kernels.step.packed_rows import GROUP, PACK, PackedRows, block_size, groups, new_packed_rows
+from numba_nlp.kernels.step.packed_rows import GROUP, PACK, PackedRows, block_rows, groups, n_blocks, new_packed_rows
 from numba_nlp.kernels.step.row_blocks import COLUMNS
 
 __all__ = [
@@ -103,18 +103,21 @@ def multiply_panels(packed, n_rows, matrices, which, first_panel, last_panel, ou
         Columns of these panels are written in the first ``n_rows`` rows; C-contiguous.
     """
     depth = matrices.depth
-    size = block_size(n_rows)
     stride = out.shape[1]
     flat = out.reshape(out.size)
     panel_size = depth * COLUMNS
     before = which * (columns_of(matrices) // COLUMNS)
     for panel in range(first_panel, last_panel):
-        for block in range((n_rows + size - 1) // size):
-            first = min(block * size, n_rows - size)
+        first = np.int64(0)
+        blocks = n_blocks(n_rows)
+        while blocks:
+            size = block_rows(n_rows - first, blocks)
             multiply_block(  # noqa: F821  bound by `specialise`
-                packed.floats, block * size * depth, size, matrices.panels, (before + panel) * panel_size, depth, flat,
+                packed.floats, first * depth, size, matrices.panels, (before + panel) * panel_size, depth, flat,
                 first * stride + panel * COLUMNS, stride,
             )  # fmt: skip
+            first += size
+            blocks -= 1
         add_bias(matrices, which, panel, panel + 1, n_rows, out)
 
 
@@ -126,19 +129,22 @@ def multiply_panels_int8(packed, n_rows, matrices, which, first_panel, last_pane
     bias: the same number on every processor.
     """
     n_groups = groups(matrices.depth)
-    size = block_size(n_rows)
     stride = out.shape[1]
     flat = out.reshape(out.size)
     panel_size = n_groups * GROUP * COLUMNS
     columns = columns_of(matrices)
     for panel in range(first_panel, last_panel):
-        for block in range((n_rows + size - 1) // size):
-            first = min(block * size, n_rows - size)
+        first = np.int64(0)
+        blocks = n_blocks(n_rows)
+        while blocks:
+            size = block_rows(n_rows - first, blocks)
             multiply_codes(
-                packed.codes, block * size * n_groups * GROUP, packed.steps, first, size, matrices.panels,
+                packed.codes, first * n_groups * GROUP, packed.steps, first, size, matrices.panels,
                 (which * (columns // COLUMNS) + panel) * panel_size, n_groups, matrices.sums, matrices.scales,
                 which * columns + panel * COLUMNS, flat, first * stride + panel * COLUMNS, stride,
             )  # fmt: skip
+            first += size
+            blocks -= 1
         add_bias(matrices, which, panel, panel + 1, n_rows, out)
 
 

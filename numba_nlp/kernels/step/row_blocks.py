@@ -44,8 +44,8 @@ _HALVES = bool({"f16c", "avx512f"} & FEATURES) or platform.machine().lower() in 
 LANES = 16 if _WIDE else 8
 #: Outputs of a panel.
 COLUMNS = 2 * LANES
-#: Numbers of rows that a block may have, ascending.
-BLOCKS = (1, 2, 3, 4, 5, 6, 8, 10, 12) if _WIDE else (1, 2, 3, 4, 5, 6)
+#: Most rows that are multiplied at once.
+MOST_ROWS = 12 if _WIDE else 6
 
 if VECTOR:
     _i16, _i32, _i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
@@ -127,7 +127,7 @@ if VECTOR:
                 x_at, weights, out_at = pointer(0, 1), pointer(3, 4), pointer(6, 7)
                 end = builder.append_basic_block("end")
                 cases = builder.switch(args[2], end)
-                for size in BLOCKS:
+                for size in range(1, MOST_ROWS + 1):
                     block = builder.append_basic_block(f"rows_{size}")
                     cases.add_case(_number(size), block)
                     with builder.goto_block(block):
