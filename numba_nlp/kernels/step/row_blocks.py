@@ -95,8 +95,9 @@ if VECTOR:
 
     def _emit_block(builder, n_rows, read, x, weights, depth, out, stride):
         """The product of ``n_rows`` rows, packed side by side, with a panel."""
-        fma = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(_sums, [_sums] * 3), f"llvm.fma.v{LANES}f32"
+        # fused where the processor can; llvm.fma would call a slow function where it cannot
+        multiply_add = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_sums, [_sums] * 3), f"llvm.fmuladd.v{LANES}f32"
         )
         zero = _all(_f32, 0.0)
         sums = [[cgutils.alloca_once_value(builder, zero) for _ in range(2)] for _ in range(n_rows)]
@@ -110,7 +111,7 @@ if VECTOR:
             for row in range(n_rows):
                 value = _spread(builder, builder.load(builder.gep(x, [builder.add(first, _number(row))])))
                 for half, place in zip(halves, sums[row], strict=True):
-                    builder.store(builder.call(fma, [value, half, builder.load(place)]), place)
+                    builder.store(builder.call(multiply_add, [value, half, builder.load(place)]), place)
         for row in range(n_rows):
             for half, place in enumerate(sums[row]):
                 at = builder.gep(out, [builder.add(builder.mul(stride, _number(row)), _number(half * LANES))])
