@@ -2,8 +2,9 @@
 
 Four weights of a column stand side by side, ``panel[(k // 4 * COLUMNS + column) * 4 + k % 4]``, so that a 32-bit lane
 of a vector holds four of them. Where the processor has it, one instruction multiplies them with four codes and adds all
-to a 32-bit sum (AVX-512 VNNI ``vpdpbusd``); with AVX2 two multiply pairs of 16-bit numbers; else vectors of integers
-are multiplied as LLVM sees fit. Nothing saturates and nothing is rounded: the sums are the same everywhere.
+to a 32-bit sum (``vpdpbusd`` of VNNI); else two instructions multiply pairs of 16-bit numbers (AVX2, AVX-512), or
+vectors of integers are multiplied as LLVM sees fit. Nothing saturates and nothing is rounded: the sums are the same
+everywhere.
 
 Codes are 128 more than what they stand for, which adds 128 times the sum of the weights; it is taken away at the end.
 
@@ -65,6 +66,8 @@ if VECTOR:
             )
             return builder.call(function, [sums, codes, weights])
 
+    _PAIRS = {8: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.avx512.pmaddw.d.512"}
+
     class _Pairs:
         """Bytes 0 and 2 of each four as 16-bit numbers, and bytes 1 and 3; two instructions multiply and add pairs."""
 
@@ -82,7 +85,7 @@ if VECTOR:
         @staticmethod
         def add(builder, sums, codes, weights):
             function = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(_sums, [_halves] * 2), "llvm.x86.avx2.pmadd.wd"
+                builder.module, ir.FunctionType(_sums, [_halves] * 2), _PAIRS[LANES]
             )
             for code, weight in zip(codes, weights, strict=True):
                 sums = builder.add(sums, builder.call(function, [builder.bitcast(code, _halves), weight]))
@@ -106,9 +109,11 @@ if VECTOR:
                 sums = builder.add(sums, builder.mul(code, weight))
             return sums
 
-    if {"avx512vnni", "avx512f"} <= FEATURES or {"avx512vnni", "avx512vl"} <= FEATURES:
+    if "avx512vnni" in FEATURES and (LANES == 16 or "avx512vl" in FEATURES):
         _way: type = _OneInstruction
-    elif "avx2" in FEATURES and LANES == 8:
+    elif "avxvnni" in FEATURES and LANES == 8:
+        _way = _OneInstruction
+    elif ("avx512bw" if LANES == 16 else "avx2") in FEATURES:
         _way = _Pairs
     else:
         _way = _AnyTarget
