@@ -19,6 +19,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from numba_nlp._jit import kernel
+from numba_nlp.kernels.step import row_blocks
 from numba_nlp.kernels.step.packed_rows import GROUP
 from numba_nlp.kernels.step.row_blocks import COLUMNS, FEATURES, LANES, MOST_ROWS
 from numba_nlp.kernels.words import VECTOR, _element_pointer
@@ -118,7 +119,7 @@ if VECTOR:
     else:
         _way = _AnyTarget
 
-    def _emit_block(builder, n_rows, codes, steps, weights, n_groups, corrections, scales, out, stride):
+    def _emit_block(builder, n_rows, codes, steps, weights, n_groups, corrections, scales, bias, out, stride):
         """The product of ``n_rows`` rows of codes, packed side by side, with a panel."""
         sums = [[cgutils.alloca_once_value(builder, _zeros) for _ in range(2)] for _ in range(n_rows)]
         for halves in sums:
@@ -138,21 +139,21 @@ if VECTOR:
                 for half, place in zip(halves, sums[row], strict=True):
                     builder.store(_way.add(builder, builder.load(place), spread, half), place)
         for half in range(2):
-            correction, scale = (
+            correction, scale, added = (
                 _load(builder, builder.gep(pointer, [_number(half * LANES)]), vector)
-                for pointer, vector in ((corrections, _sums), (scales, _floats))
+                for pointer, vector in ((corrections, _sums), (scales, _floats), (bias, _floats))
             )
             for row in range(n_rows):
                 step = _spread(builder, builder.load(builder.gep(steps, [_number(row)])), _floats)
                 exact = builder.sitofp(builder.sub(builder.load(sums[row][half]), correction), _floats)
                 at = builder.gep(out, [builder.add(builder.mul(stride, _number(row)), _number(half * LANES))])
-                scaled = builder.fmul(builder.fmul(exact, step), scale)
+                scaled = builder.fadd(builder.fmul(builder.fmul(exact, step), scale), added)
                 builder.store(scaled, builder.bitcast(at, _floats.as_pointer())).align = 4
 
     @intrinsic
     def multiply_codes(  # noqa: D103  as the plain form below
         typingctx, codes, codes_first, steps, steps_first, n_rows, panels, panels_first, n_groups, sums, scales,
-        columns_first, out, out_first, stride,
+        bias, columns_first, out, out_first, stride,
     ):  # fmt: skip
         def codegen(context, builder, signature, args):
             def pointer(array, first):
@@ -160,7 +161,8 @@ if VECTOR:
 
             codes_at = builder.bitcast(pointer(0, 1), _i32.as_pointer())
             steps_at, weights = pointer(2, 3), pointer(5, 6)
-            sums_at, scales_at, out_at = pointer(8, 10), pointer(9, 10), pointer(11, 12)
+            sums_at, scales_at, out_at = pointer(8, 11), pointer(9, 11), pointer(12, 13)
+            bias_at = row_blocks._bias_pointer(context, builder, signature.args[10], args[10], args[11])
             end = builder.append_basic_block("end")
             cases = builder.switch(args[4], end)
             for size in range(1, MOST_ROWS + 1):
@@ -168,7 +170,17 @@ if VECTOR:
                 cases.add_case(_number(size), block)
                 with builder.goto_block(block):
                     _emit_block(
-                        builder, size, codes_at, steps_at, weights, args[7], sums_at, scales_at, out_at, args[13]
+                        builder,
+                        size,
+                        codes_at,
+                        steps_at,
+                        weights,
+                        args[7],
+                        sums_at,
+                        scales_at,
+                        bias_at,
+                        out_at,
+                        args[14],
                     )
                     builder.branch(end)
             builder.position_at_end(end)
@@ -176,15 +188,15 @@ if VECTOR:
 
         whole = types.int64
         return types.void(
-            codes, whole, steps, whole, whole, panels, whole, whole, sums, scales, whole, out, whole, whole
+            codes, whole, steps, whole, whole, panels, whole, whole, sums, scales, bias, whole, out, whole, whole
         ), codegen
 
 else:
 
     @kernel
     def multiply_codes(
-        codes, codes_first, steps, steps_first, n_rows, panels, panels_first, n_groups, sums, scales, columns_first,
-        out, out_first, stride,
+        codes, codes_first, steps, steps_first, n_rows, panels, panels_first, n_groups, sums, scales, bias,
+        columns_first, out, out_first, stride,
     ):  # fmt: skip
         """Multiply a few rows with one panel.
 
@@ -205,6 +217,8 @@ else:
             128 times the sum of each column's weights; those of the panel begin at ``columns_first``.
         scales : float32[columns]
             What each column's weights are multiples of.
+        bias : float32[columns] or float32[0]
+            Added; nothing is when the array is empty.
         columns_first : int64
         out : float32[m]
             Written: ``COLUMNS`` products of each row, those of row ``r`` from ``out_first + r * stride`` on.
@@ -219,4 +233,6 @@ else:
                         total += code * panels[panels_first + (group * COLUMNS + column) * GROUP + j]
                 exact = np.float32(total - sums[columns_first + column])
                 scaled = exact * steps[steps_first + row] * scales[columns_first + column]
+                if bias.size:
+                    scaled += bias[columns_first + column]
                 out[out_first + row * stride + column] = scaled

@@ -28,7 +28,6 @@ __all__ = [
     "PACK",
     "Matrices",
     "PackedRows",
-    "add_bias",
     "columns_of",
     "multiply_panels",
     "multiply_panels_int8",
@@ -69,23 +68,6 @@ def columns_of(matrices):
     return (matrices.outputs + COLUMNS - 1) // COLUMNS * COLUMNS
 
 
-@kernel
-def add_bias(matrices, which, first_panel, last_panel, n_rows, out):
-    """Add the bias to the columns of some panels; nothing when there is none.
-
-    Parameters
-    ----------
-    matrices : Matrices
-    which, first_panel, last_panel, n_rows : int64
-    out : float32[m, columns]
-    """
-    if matrices.bias.size:
-        begin = which * columns_of(matrices)
-        for row in range(n_rows):
-            for column in range(first_panel * COLUMNS, last_panel * COLUMNS):
-                out[row, column] += matrices.bias[begin + column]
-
-
 def multiply_panels(packed, n_rows, matrices, which, first_panel, last_panel, out):
     """Multiply packed rows with some panels of a matrix.
 
@@ -113,12 +95,11 @@ def multiply_panels(packed, n_rows, matrices, which, first_panel, last_panel, ou
         while blocks:
             size = block_rows(n_rows - first, blocks)
             multiply_block(  # noqa: F821  bound by `specialise`
-                packed.floats, first * depth, size, matrices.panels, (before + panel) * panel_size, depth, flat,
-                first * stride + panel * COLUMNS, stride,
+                packed.floats, first * depth, size, matrices.panels, (before + panel) * panel_size, depth,
+                matrices.bias, (before + panel) * COLUMNS, flat, first * stride + panel * COLUMNS, stride,
             )  # fmt: skip
             first += size
             blocks -= 1
-        add_bias(matrices, which, panel, panel + 1, n_rows, out)
 
 
 @kernel
@@ -141,11 +122,10 @@ def multiply_panels_int8(packed, n_rows, matrices, which, first_panel, last_pane
             multiply_codes(
                 packed.codes, first * n_groups * GROUP, packed.steps, first, size, matrices.panels,
                 (which * (columns // COLUMNS) + panel) * panel_size, n_groups, matrices.sums, matrices.scales,
-                which * columns + panel * COLUMNS, flat, first * stride + panel * COLUMNS, stride,
+                matrices.bias, which * columns + panel * COLUMNS, flat, first * stride + panel * COLUMNS, stride,
             )  # fmt: skip
             first += size
             blocks -= 1
-        add_bias(matrices, which, panel, panel + 1, n_rows, out)
 
 
 #: :func:`multiply_panels` by how weights are kept.

@@ -93,7 +93,17 @@ if VECTOR:
         one = builder.insert_element(undefined, value, ir.Constant(_i32, 0))
         return builder.shuffle_vector(one, undefined, _all(_i32, 0))
 
-    def _emit_block(builder, n_rows, read, x, weights, depth, out, stride):
+    def _bias_pointer(context, builder, array_type, array, first):
+        """Address of the biases of a panel; of as many that change nothing when the array is empty."""
+        none = cgutils.global_constant(
+            builder.module, "no_bias", ir.Constant(ir.ArrayType(_f32, COLUMNS), [-0.0] * COLUMNS)
+        )
+        size = context.make_array(array_type)(context, builder, array).nitems
+        there = builder.icmp_signed("!=", size, _number(0))
+        pointer = _element_pointer(context, builder, array_type, array, first)
+        return builder.select(there, pointer, builder.bitcast(none, pointer.type))
+
+    def _emit_block(builder, n_rows, read, x, weights, depth, bias, out, stride):
         """The product of ``n_rows`` rows, packed side by side, with a panel."""
         # fused where the processor can; llvm.fma would call a slow function where it cannot
         multiply_add = cgutils.get_or_insert_function(
@@ -112,33 +122,37 @@ if VECTOR:
                 value = _spread(builder, builder.load(builder.gep(x, [builder.add(first, _number(row))])))
                 for half, place in zip(halves, sums[row], strict=True):
                     builder.store(builder.call(multiply_add, [value, half, builder.load(place)]), place)
-        for row in range(n_rows):
-            for half, place in enumerate(sums[row]):
+        for half in range(2):
+            added = _loaded(builder, builder.gep(bias, [_number(half * LANES)]), _f32)
+            for row in range(n_rows):
                 at = builder.gep(out, [builder.add(builder.mul(stride, _number(row)), _number(half * LANES))])
-                stored = builder.store(builder.load(place), builder.bitcast(at, _sums.as_pointer()))
-                stored.align = 4
+                value = builder.fadd(builder.load(sums[row][half]), added)
+                builder.store(value, builder.bitcast(at, _sums.as_pointer())).align = 4
 
     def _block_function(read):
         @intrinsic
-        def multiply_block(typingctx, x, x_first, n_rows, panels, panels_first, depth, out, out_first, stride):
+        def multiply_block(
+            typingctx, x, x_first, n_rows, panels, panels_first, depth, bias, bias_first, out, out_first, stride
+        ):
             def codegen(context, builder, signature, args):
                 def pointer(array, first):
                     return _element_pointer(context, builder, signature.args[array], args[array], args[first])
 
-                x_at, weights, out_at = pointer(0, 1), pointer(3, 4), pointer(6, 7)
+                x_at, weights, out_at = pointer(0, 1), pointer(3, 4), pointer(8, 9)
+                bias_at = _bias_pointer(context, builder, signature.args[6], args[6], args[7])
                 end = builder.append_basic_block("end")
                 cases = builder.switch(args[2], end)
                 for size in range(1, MOST_ROWS + 1):
                     block = builder.append_basic_block(f"rows_{size}")
                     cases.add_case(_number(size), block)
                     with builder.goto_block(block):
-                        _emit_block(builder, size, read, x_at, weights, args[5], out_at, args[8])
+                        _emit_block(builder, size, read, x_at, weights, args[5], bias_at, out_at, args[10])
                         builder.branch(end)
                 builder.position_at_end(end)
                 return context.get_dummy_value()
 
             whole = types.int64
-            return types.void(x, whole, whole, panels, whole, whole, out, whole, whole), codegen
+            return types.void(x, whole, whole, panels, whole, whole, bias, whole, out, whole, whole), codegen
 
         return multiply_block
 
@@ -185,7 +199,7 @@ else:
     def _as_it_is(weight):
         return np.float32(weight)
 
-    def _multiply_block(x, x_first, n_rows, panels, panels_first, depth, out, out_first, stride):
+    def _multiply_block(x, x_first, n_rows, panels, panels_first, depth, bias, bias_first, out, out_first, stride):
         """Multiply a few rows with one panel.
 
         Parameters
@@ -196,6 +210,9 @@ else:
         panels : float32[p] or uint16[p]
             The panel begins at ``panels_first``.
         panels_first, depth : int64
+        bias : float32[columns] or float32[0]
+            Added; that of the panel begins at ``bias_first``. Nothing is added when the array is empty.
+        bias_first : int64
         out : float32[m]
             Written: ``COLUMNS`` sums of each row, those of row ``r`` from ``out_first + r * stride`` on.
         out_first, stride : int64
@@ -206,6 +223,8 @@ else:
                 for k in range(depth):
                     weight = value_of(panels[panels_first + k * COLUMNS + column])  # noqa: F821  bound by `specialise`
                     total += x[x_first + k * n_rows + row] * weight
+                if bias.size:
+                    total += bias[bias_first + column]
                 out[out_first + row * stride + column] = total
 
     multiply_float32 = kernel(specialise(_multiply_block, "multiply_float32", value_of=_as_it_is))
