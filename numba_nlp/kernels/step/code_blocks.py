@@ -119,13 +119,16 @@ if VECTOR:
     else:
         _way = _AnyTarget
 
-    def _emit_block(builder, n_rows, codes, steps, weights, n_groups, corrections, scales, bias, out, stride):
+    def _emit_block(
+        builder, n_rows, codes, steps, weights, n_groups, corrections, scales, bias, out, stride, ahead, ahead_step
+    ):
         """The product of ``n_rows`` rows of codes, packed side by side, with a panel."""
         sums = [[cgutils.alloca_once_value(builder, _zeros) for _ in range(2)] for _ in range(n_rows)]
         for halves in sums:
             for place in halves:
                 builder.store(_zeros, place)
         with cgutils.for_range(builder, n_groups) as loop:
+            row_blocks._prefetch(builder, builder.gep(ahead, [builder.mul(loop.index, ahead_step)]))
             at = builder.gep(weights, [builder.mul(loop.index, _number(COLUMNS * GROUP))])
             halves = [
                 _way.weights(builder, _load(builder, builder.gep(at, [_number(half * LANES * GROUP)]), _sums))
@@ -153,7 +156,7 @@ if VECTOR:
     @intrinsic
     def multiply_codes(  # noqa: D103  as the plain form below
         typingctx, codes, codes_first, steps, steps_first, n_rows, panels, panels_first, n_groups, sums, scales,
-        bias, columns_first, out, out_first, stride,
+        bias, columns_first, out, out_first, stride, ahead, ahead_step
     ):  # fmt: skip
         def codegen(context, builder, signature, args):
             def pointer(array, first):
@@ -163,6 +166,7 @@ if VECTOR:
             steps_at, weights = pointer(2, 3), pointer(5, 6)
             sums_at, scales_at, out_at = pointer(8, 11), pointer(9, 11), pointer(12, 13)
             bias_at = row_blocks._bias_pointer(context, builder, signature.args[10], args[10], args[11])
+            ahead_at = pointer(5, 15)
             end = builder.append_basic_block("end")
             cases = builder.switch(args[4], end)
             for size in range(1, MOST_ROWS + 1):
@@ -170,25 +174,32 @@ if VECTOR:
                 cases.add_case(_number(size), block)
                 with builder.goto_block(block):
                     _emit_block(
-                        builder,
-                        size,
-                        codes_at,
-                        steps_at,
-                        weights,
-                        args[7],
-                        sums_at,
-                        scales_at,
-                        bias_at,
-                        out_at,
-                        args[14],
-                    )
+                        builder, size, codes_at, steps_at, weights, args[7], sums_at, scales_at, bias_at, out_at,
+                        args[14], ahead_at, args[16],
+                    )  # fmt: skip
                     builder.branch(end)
             builder.position_at_end(end)
             return context.get_dummy_value()
 
         whole = types.int64
         return types.void(
-            codes, whole, steps, whole, whole, panels, whole, whole, sums, scales, bias, whole, out, whole, whole
+            codes,
+            whole,
+            steps,
+            whole,
+            whole,
+            panels,
+            whole,
+            whole,
+            sums,
+            scales,
+            bias,
+            whole,
+            out,
+            whole,
+            whole,
+            whole,
+            whole,
         ), codegen
 
 else:
@@ -196,7 +207,7 @@ else:
     @kernel
     def multiply_codes(
         codes, codes_first, steps, steps_first, n_rows, panels, panels_first, n_groups, sums, scales, bias,
-        columns_first, out, out_first, stride,
+        columns_first, out, out_first, stride, ahead, ahead_step,
     ):  # fmt: skip
         """Multiply a few rows with one panel.
 
@@ -223,6 +234,8 @@ else:
         out : float32[m]
             Written: ``COLUMNS`` products of each row, those of row ``r`` from ``out_first + r * stride`` on.
         out_first, stride : int64
+        ahead, ahead_step : int64
+            The memory of weights ``ahead``, ``ahead + ahead_step`` and so on is asked for, one each group.
         """
         for row in range(n_rows):
             for column in range(COLUMNS):

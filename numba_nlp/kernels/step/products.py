@@ -20,7 +20,7 @@ from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.step import row_blocks
 from numba_nlp.kernels.step.code_blocks import multiply_codes
 from numba_nlp.kernels.step.packed_rows import GROUP, PACK, PackedRows, block_rows, groups, n_blocks, new_packed_rows
-from numba_nlp.kernels.step.row_blocks import COLUMNS
+from numba_nlp.kernels.step.row_blocks import COLUMNS, MOST_ROWS
 
 __all__ = [
     "COLUMNS",
@@ -29,6 +29,7 @@ __all__ = [
     "Matrices",
     "PackedRows",
     "columns_of",
+    "look_ahead",
     "multiply_panels",
     "multiply_panels_int8",
     "new_packed_rows",
@@ -68,6 +69,35 @@ def columns_of(matrices):
     return (matrices.outputs + COLUMNS - 1) // COLUMNS * COLUMNS
 
 
+@kernel
+def look_ahead(n_rows, blocks, here, panel_size, at_once):
+    """Which weights to ask for while a block of rows is multiplied, so that the next panel is there in time.
+
+    Memory is idle while blocks after the first one are multiplied with a panel that is in the cache: each of the last
+    two asks for half of the next panel. A single block is as fast as the processor looks ahead by itself.
+
+    Parameters
+    ----------
+    n_rows : int64
+    blocks : int64
+        Blocks to come, this one included.
+    here, panel_size : int64
+        Where the panel begins, and its length.
+    at_once : int64
+        Weights that are read in each turn of the loop.
+
+    Returns
+    -------
+    int64
+        The first weight to ask for.
+    int64
+        How many weights later to ask in each turn; zero: always for the same one, which costs next to nothing.
+    """
+    if n_rows <= MOST_ROWS or blocks > 2:
+        return here, 0
+    return here + panel_size + (panel_size // 2 if blocks == 1 else 0), at_once // 2
+
+
 def multiply_panels(packed, n_rows, matrices, which, first_panel, last_panel, out):
     """Multiply packed rows with some panels of a matrix.
 
@@ -90,13 +120,15 @@ def multiply_panels(packed, n_rows, matrices, which, first_panel, last_panel, ou
     panel_size = depth * COLUMNS
     before = which * (columns_of(matrices) // COLUMNS)
     for panel in range(first_panel, last_panel):
+        here = (before + panel) * panel_size
         first = np.int64(0)
         blocks = n_blocks(n_rows)
         while blocks:
             size = block_rows(n_rows - first, blocks)
+            ahead, ahead_step = look_ahead(n_rows, blocks, here, panel_size, COLUMNS)
             multiply_block(  # noqa: F821  bound by `specialise`
-                packed.floats, first * depth, size, matrices.panels, (before + panel) * panel_size, depth,
-                matrices.bias, (before + panel) * COLUMNS, flat, first * stride + panel * COLUMNS, stride,
+                packed.floats, first * depth, size, matrices.panels, here, depth, matrices.bias,
+                (before + panel) * COLUMNS, flat, first * stride + panel * COLUMNS, stride, ahead, ahead_step,
             )  # fmt: skip
             first += size
             blocks -= 1
@@ -115,14 +147,16 @@ def multiply_panels_int8(packed, n_rows, matrices, which, first_panel, last_pane
     panel_size = n_groups * GROUP * COLUMNS
     columns = columns_of(matrices)
     for panel in range(first_panel, last_panel):
+        here = (which * (columns // COLUMNS) + panel) * panel_size
         first = np.int64(0)
         blocks = n_blocks(n_rows)
         while blocks:
             size = block_rows(n_rows - first, blocks)
+            ahead, ahead_step = look_ahead(n_rows, blocks, here, panel_size, COLUMNS * GROUP)
             multiply_codes(
-                packed.codes, first * n_groups * GROUP, packed.steps, first, size, matrices.panels,
-                (which * (columns // COLUMNS) + panel) * panel_size, n_groups, matrices.sums, matrices.scales,
-                matrices.bias, which * columns + panel * COLUMNS, flat, first * stride + panel * COLUMNS, stride,
+                packed.codes, first * n_groups * GROUP, packed.steps, first, size, matrices.panels, here, n_groups,
+                matrices.sums, matrices.scales, matrices.bias, which * columns + panel * COLUMNS, flat,
+                first * stride + panel * COLUMNS, stride, ahead, ahead_step,
             )  # fmt: skip
             first += size
             blocks -= 1

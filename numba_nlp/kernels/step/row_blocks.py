@@ -93,6 +93,14 @@ if VECTOR:
         one = builder.insert_element(undefined, value, ir.Constant(_i32, 0))
         return builder.shuffle_vector(one, undefined, _all(_i32, 0))
 
+    def _prefetch(builder, pointer):
+        """Ask for the cache line of an address, which need not be one of the program."""
+        pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [pointer.type, _i32, _i32, _i32]), "llvm.prefetch.p0"
+        )
+        builder.call(function, [pointer, *(ir.Constant(_i32, number) for number in (0, 3, 1))])
+
     def _bias_pointer(context, builder, array_type, array, first):
         """Address of the biases of a panel; of as many that change nothing when the array is empty."""
         none = cgutils.global_constant(
@@ -103,7 +111,7 @@ if VECTOR:
         pointer = _element_pointer(context, builder, array_type, array, first)
         return builder.select(there, pointer, builder.bitcast(none, pointer.type))
 
-    def _emit_block(builder, n_rows, read, x, weights, depth, bias, out, stride):
+    def _emit_block(builder, n_rows, read, x, weights, depth, bias, out, stride, ahead, ahead_step):
         """The product of ``n_rows`` rows, packed side by side, with a panel."""
         # fused where the processor can; llvm.fma would call a slow function where it cannot
         multiply_add = cgutils.get_or_insert_function(
@@ -115,6 +123,7 @@ if VECTOR:
             for place in halves:
                 builder.store(zero, place)
         with cgutils.for_range(builder, depth) as loop:
+            _prefetch(builder, builder.gep(ahead, [builder.mul(loop.index, ahead_step)]))
             at = builder.gep(weights, [builder.mul(loop.index, _number(COLUMNS))])
             halves = [read(builder, builder.gep(at, [_number(half * LANES)])) for half in range(2)]
             first = builder.mul(loop.index, _number(n_rows))
@@ -132,13 +141,14 @@ if VECTOR:
     def _block_function(read):
         @intrinsic
         def multiply_block(
-            typingctx, x, x_first, n_rows, panels, panels_first, depth, bias, bias_first, out, out_first, stride
-        ):
+            typingctx, x, x_first, n_rows, panels, panels_first, depth, bias, bias_first, out, out_first, stride,
+            ahead, ahead_step,
+        ):  # fmt: skip
             def codegen(context, builder, signature, args):
                 def pointer(array, first):
                     return _element_pointer(context, builder, signature.args[array], args[array], args[first])
 
-                x_at, weights, out_at = pointer(0, 1), pointer(3, 4), pointer(8, 9)
+                x_at, weights, out_at, ahead_at = pointer(0, 1), pointer(3, 4), pointer(8, 9), pointer(3, 11)
                 bias_at = _bias_pointer(context, builder, signature.args[6], args[6], args[7])
                 end = builder.append_basic_block("end")
                 cases = builder.switch(args[2], end)
@@ -146,13 +156,17 @@ if VECTOR:
                     block = builder.append_basic_block(f"rows_{size}")
                     cases.add_case(_number(size), block)
                     with builder.goto_block(block):
-                        _emit_block(builder, size, read, x_at, weights, args[5], bias_at, out_at, args[10])
+                        _emit_block(
+                            builder, size, read, x_at, weights, args[5], bias_at, out_at, args[10], ahead_at, args[12]
+                        )
                         builder.branch(end)
                 builder.position_at_end(end)
                 return context.get_dummy_value()
 
             whole = types.int64
-            return types.void(x, whole, whole, panels, whole, whole, bias, whole, out, whole, whole), codegen
+            return types.void(
+                x, whole, whole, panels, whole, whole, bias, whole, out, whole, whole, whole, whole
+            ), codegen
 
         return multiply_block
 
@@ -199,7 +213,9 @@ else:
     def _as_it_is(weight):
         return np.float32(weight)
 
-    def _multiply_block(x, x_first, n_rows, panels, panels_first, depth, bias, bias_first, out, out_first, stride):
+    def _multiply_block(
+        x, x_first, n_rows, panels, panels_first, depth, bias, bias_first, out, out_first, stride, ahead, ahead_step
+    ):
         """Multiply a few rows with one panel.
 
         Parameters
@@ -216,6 +232,8 @@ else:
         out : float32[m]
             Written: ``COLUMNS`` sums of each row, those of row ``r`` from ``out_first + r * stride`` on.
         out_first, stride : int64
+        ahead, ahead_step : int64
+            The memory of weights ``ahead``, ``ahead + ahead_step`` and so on is asked for, one for each number.
         """
         for row in range(n_rows):
             for column in range(COLUMNS):
