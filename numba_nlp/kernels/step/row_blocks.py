@@ -94,12 +94,15 @@ if VECTOR:
         return builder.shuffle_vector(one, undefined, _all(_i32, 0))
 
     def _prefetch(builder, pointer):
-        """Ask for the cache line of an address, which need not be one of the program."""
+        """Ask for the cache line of an address, which need not be one of the program, into the second cache.
+
+        The first one is full with rows and the panel at hand: asked for into that, float32 weights made products slower.
+        """
         pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(ir.VoidType(), [pointer.type, _i32, _i32, _i32]), "llvm.prefetch.p0"
         )
-        builder.call(function, [pointer, *(ir.Constant(_i32, number) for number in (0, 3, 1))])
+        builder.call(function, [pointer, *(ir.Constant(_i32, number) for number in (0, 2, 1))])
 
     def _bias_pointer(context, builder, array_type, array, first):
         """Address of the biases of a panel; of as many that change nothing when the array is empty."""
