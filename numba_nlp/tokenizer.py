@@ -507,6 +507,27 @@ class Tokenizer:
         """
         return self._decoder.decode_batch(ids, flag("skip_special_tokens", skip_special_tokens), errors)
 
+    def settled_length(self, ids: ArrayLike, text: str, *, skip_special_tokens: bool = False) -> int:
+        """How much of a decoded text stays as it is whatever ids follow: for text that is shown while it grows.
+
+        Parameters
+        ----------
+        ids : array_like of int
+            One-dimensional, not empty of meaning: those that ``text`` was decoded from.
+        text : str
+            What :meth:`decode` gave for them.
+        skip_special_tokens : bool
+            As it was then.
+
+        Returns
+        -------
+        int
+            Characters at the front of the text. Behind them are parts of characters, spaces that the clean-up of the
+            vocabulary may still take, and the like.
+        """
+        given = np.asarray(ids, np.int32)
+        return self._decoder.settled_length(given, text, flag("skip_special_tokens", skip_special_tokens))
+
     # --- the vocabulary ----------------------------------------------------------------------------------------
 
     @property

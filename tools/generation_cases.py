@@ -66,11 +66,13 @@ class Pair:
 
 @dataclass
 class Case:
-    """Arguments of one generation."""
+    """Arguments of one generation, and what computes it here."""
 
     input_ids: torch.Tensor
     attention_mask: torch.Tensor | None
     options: dict[str, Any]
+    #: Ours.
+    engine: str = "auto"
 
 
 def _is_decoder(architecture: str) -> bool:
@@ -206,7 +208,7 @@ def their_rows(theirs: Any, case: Case) -> tuple[torch.Tensor, torch.Tensor | No
 
 
 def _ours(model: Any, case: Case) -> GenerationOutput:
-    output: GenerationOutput = model.generate(case.input_ids, case.attention_mask, **case.options)
+    output: GenerationOutput = model.generate(case.input_ids, case.attention_mask, engine=case.engine, **case.options)
     return output
 
 

@@ -52,6 +52,9 @@ class CharacterBpeDecoder(Decoder):
             finish_rows(out, ends, self._suffix, self._strips)
         return out, ends
 
+    def settled_length(self, ids: NDArray[np.int32], text: str, skip_special: bool) -> int:
+        return super().settled_length(ids, self._shared_with_more(ids, text, skip_special), skip_special)
+
     def bytes_of(self, token_id: int) -> bytes:
         number = known_id(self.vocabulary, token_id)
         start, stop = self.vocabulary["decoded_offsets"][number : number + 2].tolist()

@@ -7,13 +7,15 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["cleaned_rows"]
+__all__ = ["CLEANED", "cleaned_rows"]
 
 #: What ``clean_up_tokenization`` replaces, each in the whole text, in this order.
 _REPLACED = (
     (b" .", b"."), (b" ?", b"?"), (b" !", b"!"), (b" ,", b","), (b" ' ", b"'"), (b" n't", b"n't"), (b" 'm", b"'m"),
     (b" 's", b"'s"), (b" 've", b"'ve"), (b" 're", b"'re"),
 )  # fmt: skip
+#: Characters of these: what follows may change an end of a text that has no others.
+CLEANED = " .?!,'nmtsver"
 
 
 def cleaned_rows(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

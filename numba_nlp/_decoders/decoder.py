@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numba_nlp._decoders.clean_up import cleaned_rows
+from numba_nlp._decoders.clean_up import CLEANED, cleaned_rows
 from numba_nlp._decoders.ids import check_errors, checked_ids, gathered_rows, read_only
 from numba_nlp.ragged import Ragged
 from numba_nlp.vocabulary import Vocabulary
@@ -93,6 +93,30 @@ class Decoder(ABC):
         given = checked_ids(self.vocabulary, ids, None)
         data, ends = self._rows(given, read_only(np.array([0, given.size])), skip_special, True)
         return data[: int(ends[1])].tobytes()
+
+    def settled_length(self, ids: NDArray[np.int32], text: str, skip_special: bool) -> int:
+        """Characters at the front of a text that no further id changes; at least, for it may be more.
+
+        Parameters
+        ----------
+        ids : int32[n]
+        text : str
+            What they are decoded to.
+        skip_special : bool
+            Whether special tokens were left out of it.
+        """
+        # the end may be a part of a character
+        settled = text.rstrip("\ufffd")
+        return len(settled.rstrip(CLEANED) if self._cleans_up else settled)
+
+    def _shared_with_more(self, ids: NDArray[np.int32], text: str, skip_special: bool) -> str:
+        """The front of a text that is the same when its last id is not the last any more."""
+        if not ids.size:
+            return text
+        longer = self.decode_bytes(np.append(ids, ids[-1]), skip_special).decode("utf-8", "replace")
+        return text[
+            : next((i for i, pair in enumerate(zip(text, longer, strict=False)) if pair[0] != pair[1]), len(longer))
+        ]
 
     def decode_batch(
         self, ids: Ragged | NDArray[Any] | Iterable[ArrayLike], skip_special: bool, errors: str

@@ -82,6 +82,10 @@ class SentencePieceDecoder(Decoder):
         assert n >= 0, "the room is enough for the rules that were checked"
         return written, places
 
+    def settled_length(self, ids: NDArray[np.int32], text: str, skip_special: bool) -> int:
+        # rules of a denormaliser may reach over any number of pieces
+        return super().settled_length(ids, text, skip_special) if self._denormalizer is None else 0
+
     def bytes_of(self, token_id: int) -> bytes:
         self.decode_bytes([token_id], False)  # refuses unknown ids
         tables = self._tables

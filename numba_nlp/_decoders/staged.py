@@ -12,7 +12,15 @@ from numba_nlp._decoders.decoder import Decoder
 from numba_nlp._decoders.ids import known_id, read_only, refuse
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment.decode import decoded_length
-from numba_nlp.kernels.segment.decode_tokens import DECODE_BYTES, DECODE_STEP, decode_step, gather_tokens
+from numba_nlp.kernels.segment.decode_tokens import (
+    DECODE_ALPHABET,
+    DECODE_BYTES,
+    DECODE_FUSE,
+    DECODE_REPLACE,
+    DECODE_STEP,
+    decode_step,
+    gather_tokens,
+)
 from numba_nlp.kernels.tables.hashing import find_piece
 
 __all__ = ["StagedDecoder"]
@@ -57,6 +65,29 @@ class StagedDecoder(Decoder):
             token_offsets, out_offsets = out_offsets, token_offsets
             row_tokens, out_rows = out_rows, row_tokens
         return text, token_offsets[row_tokens]
+
+    def settled_length(self, ids: NDArray[np.int32], text: str, skip_special: bool) -> int:
+        if self._rewrites_text:
+            return 0
+        if self._joins_bytes:
+            # one more byte may make a run of them no text, all of it
+            n = ids.size
+            while n and (self._is_byte(int(ids[n - 1])) or not self.decode_bytes(ids[n - 1 : n], skip_special)):
+                n -= 1
+            if n < ids.size:
+                ids = ids[:n]
+                text = self.decode_bytes(ids, skip_special).decode("utf-8", "replace")
+        return super().settled_length(ids, self._shared_with_more(ids, text, skip_special), skip_special)
+
+    def _is_byte(self, token_id: int) -> bool:
+        return _BYTE.fullmatch(self.spelling(token_id)) is not None
+
+    @cached_property
+    def _rewrites_text(self) -> bool:
+        """Whether steps replace within what the tokens were put together to."""
+        operations = self.vocabulary["decoder_program"][::DECODE_STEP].tolist()
+        whole = [place for place, operation in enumerate(operations) if operation in (DECODE_FUSE, DECODE_ALPHABET)]
+        return bool(whole) and DECODE_REPLACE in operations[whole[0] :]
 
     def bytes_of(self, token_id: int) -> bytes:
         number = known_id(self.vocabulary, token_id)

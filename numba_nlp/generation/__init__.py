@@ -14,10 +14,18 @@ if TYPE_CHECKING:
     from numba_nlp.generation.description import describe
     from numba_nlp.generation.outputs import GenerationOutput
     from numba_nlp.generation.scoring import score
+    from numba_nlp.generation.streaming import TextPiece, TextStreamer
 
-__all__ = ["GenerationConfig", "GenerationOutput", "describe", "generate", "score"]
+__all__ = ["GenerationConfig", "GenerationOutput", "TextPiece", "TextStreamer", "describe", "generate", "score"]
 
-_HOMES = {"GenerationOutput": "outputs", "describe": "description", "generate": "calls", "score": "scoring"}
+_HOMES = {
+    "GenerationOutput": "outputs",
+    "TextPiece": "streaming",
+    "TextStreamer": "streaming",
+    "describe": "description",
+    "generate": "calls",
+    "score": "scoring",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,9 +7,10 @@ import numpy as np
 from numba_nlp.generation.edits import RowEdits
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.steps import Steps
+from numba_nlp.generation.text_ends import TextEnds
 from numba_nlp.kernels.generation.beam_memory import BeamState, new_beam_scratch, new_beam_state
-from numba_nlp.kernels.generation.beam_sampling import advance_drawn_beams, new_draw_scratch
-from numba_nlp.kernels.generation.beams import advance_beams, write_sequence
+from numba_nlp.kernels.generation.beam_sampling import advance_drawn_beams, draw_candidates, new_draw_scratch
+from numba_nlp.kernels.generation.beams import advance_beams, advance_sentence, best_candidates, write_sequence
 
 __all__ = ["FoundRows", "search_beams", "write_rows"]
 
@@ -17,7 +18,7 @@ __all__ = ["FoundRows", "search_beams", "write_rows"]
 FoundRows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def search_beams(steps: Steps, plan: Plan, edits: RowEdits, seed: np.uint64) -> FoundRows:
+def search_beams(steps: Steps, plan: Plan, edits: RowEdits, text_ends: TextEnds | None, seed: np.uint64) -> FoundRows:
     """Search the best rows of each prompt, or draw rows and keep the best.
 
     Parameters
@@ -26,6 +27,8 @@ def search_beams(steps: Steps, plan: Plan, edits: RowEdits, seed: np.uint64) -> 
         Of the model.
     plan : Plan
     edits : RowEdits
+    text_ends : TextEnds or None
+        Stop strings.
     seed : uint64
         Of sampling.
 
@@ -41,7 +44,7 @@ def search_beams(steps: Steps, plan: Plan, edits: RowEdits, seed: np.uint64) -> 
     sentences, beams = plan.prompts.ids.shape[0], plan.config.num_beams
     rules = plan.beam_rules()
     state = new_beam_state(sentences, beams, plan.new_tokens)
-    scratch = new_beam_scratch(rules.candidates, plan.vocabulary)
+    scratch = new_beam_scratch(rules.candidates, plan.vocabulary)._replace(maxima=edits.maxima, known=edits.known)
     rows = plan.first_rows()
     next_rows = rows.copy()
     n_rows = rows.shape[0]
@@ -49,6 +52,14 @@ def search_beams(steps: Steps, plan: Plan, edits: RowEdits, seed: np.uint64) -> 
     active = np.arange(sentences, dtype=np.int32)
     if plan.config.do_sample:
         keys, draws = plan.keys(1), new_draw_scratch(beams, plan.vocabulary)
+
+    def find(first_row: int, sentence: int) -> int:
+        """Candidates of one sentence by the logits of the present step."""
+        place = logits, shifts, state.running[sentence], first_row
+        if not plan.config.do_sample:
+            return int(best_candidates(*place, scratch))
+        return int(draw_candidates(*place, seed, keys[sentence], filled - plan.prompt_width, draws, scratch))
+
     logits = steps.start()
     for filled in range(plan.prompt_width, plan.max_length):
         n_rows = active.size * beams
@@ -57,10 +68,14 @@ def search_beams(steps: Steps, plan: Plan, edits: RowEdits, seed: np.uint64) -> 
         results = next_rows[:n_rows], next_tokens[:n_rows], parents[:n_rows]
         if plan.config.do_sample:
             edits.warp(logits, shifts)
-            edits.renormalize(logits, shifts)
+        edits.renormalize(logits, shifts)
+        if text_ends is not None:
+            still_open = text_ends.advance(
+                find, advance_sentence, None, rows[:n_rows], filled, active, active, rules, state, scratch, *results
+            )
+        elif plan.config.do_sample:
             still_open = advance_drawn_beams(*given, seed, keys, draws, scratch, *results)
         else:
-            edits.renormalize(logits, shifts)
             still_open = advance_beams(*given, scratch, *results)
         rows, next_rows = next_rows, rows
         if still_open == 0:

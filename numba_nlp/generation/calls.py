@@ -17,10 +17,14 @@ from numba_nlp.generation.edits import PrefixFunction, Processor
 from numba_nlp.generation.engines import Request, choose_engine
 from numba_nlp.generation.outputs import GenerationOutput
 from numba_nlp.generation.plan import Plan, make_plan
+from numba_nlp.generation.streaming import tells_streamer
+from numba_nlp.generation.text_ends import TextEnds
+from numba_nlp.generation.token_text import Decode, take_decoder
 
 __all__ = ["generate"]
 
 
+@tells_streamer
 def generate(
     model: Any,
     input_ids: Any = None,
@@ -33,6 +37,8 @@ def generate(
     streamer: Streamer | None = None,
     processors: Sequence[Processor] = (),
     prefix_allowed_tokens_fn: PrefixFunction | None = None,
+    tokenizer: Any = None,
+    decode: Decode | None = None,
     engine: str = "auto",
     weights: Weights = "auto",
     **options: Any,
@@ -58,15 +64,23 @@ def generate(
         What the decoder of an encoder-decoder begins with, by default ``decoder_start_token_id``, which is put before
         rows if none of them begins with it.
     streamer : Streamer, optional
-        Is given the prompts and the tokens of each step, then told the end; not with beams, whose rows change.
+        Is given the prompts and the tokens of each step, then told the end; not with beams, whose rows change. For
+        text there is :class:`numba_nlp.generation.TextStreamer`.
     processors : sequence of callable
         Each is called in each step and for each row with ``(values, tokens)``: float32 ``[V]`` to be changed in place,
         logits or, with beams, log-probabilities; and int32, what the row has read and written. Compiled functions are
         fastest.
     prefix_allowed_tokens_fn : callable, optional
         ``(number of the prompt, tokens of a row) -> ids that may follow``.
-    engine : {"auto", "numba", "torch"}
-        What runs the model; see :func:`numba_nlp.generation.step_choice.choose_steps`.
+    tokenizer : Tokenizer, optional
+        Gives the text of rows in which ``stop_strings`` are looked for, special tokens included; one of ours, or
+        another with a method ``decode(ids, skip_special_tokens=False)``, as those of transformers.
+    decode : callable, optional
+        ``ids, int32 [n] -> text``, in place of a tokenizer.
+    engine : {"auto", "numba", "torch", "device"}
+        What computes: with "numba" and "torch" the model runs so, and what follows on its logits is compiled on the
+        host, see :func:`numba_nlp.generation.step_choice.choose_steps`; with "device" torch does everything on the
+        device of the model, without waiting for the host. "auto": "device" on CUDA, else Numba where it can.
     weights : {"auto", "float32", "float16", "bfloat16", "int8"}
         How Numba keeps weights. "auto": exactly, with 16 bits where the checkpoint had no more.
     **options
@@ -88,20 +102,38 @@ def generate(
     settled = (GenerationConfig.from_model(model) if config is None else config).replace(**options)
     if streamer is not None and settled.num_beams > 1:
         raise ValueError(f"`streamer` with `num_beams` {settled.num_beams}: rows of a beam search change until its end")
-    run = choose_engine(engine)
+    run = choose_engine(engine, model.device)
     if callable(processors):
         raise TypeError("`processors` is one callable; pass a list with it")
     plan = make_plan(model, settled, input_ids, attention_mask, decoder_input_ids, decoder_attention_mask)
     key = _seed(seed)
+    text_ends = _text_ends(plan, tokenizer, decode)
     if plan.prompts.ids.shape[0] == 0:
+        if streamer is not None:
+            streamer.end()
         return _nothing(model, plan)
-    rows, scores, values = run(Request(model, plan, key, processors, prefix_allowed_tokens_fn, streamer, weights))
+    rows, scores, values = run(
+        Request(model, plan, key, processors, prefix_allowed_tokens_fn, streamer, text_ends, weights)
+    )
     return GenerationOutput(
         sequences=torch.from_numpy(rows.astype(np.int64)).to(model.device),
         scores=torch.from_numpy(scores).to(model.device),
         token_scores=torch.from_numpy(values).to(model.device),
         prompt_width=plan.prompt_width,
     )
+
+
+def _text_ends(plan: Plan, tokenizer: Any, decode: Decode | None) -> TextEnds | None:
+    text = take_decoder(tokenizer, decode)
+    stops = plan.config.stop_strings
+    if stops is None:
+        return None
+    if text is None:
+        raise ValueError(
+            f"`stop_strings` {list(stops)!r} are looked for in text: give `tokenizer`, or a function from ids to text "
+            "as `decode`; or switch them off with `stop_strings=None`"
+        )
+    return TextEnds(stops, text, plan.firsts())
 
 
 def _seed(seed: int | None) -> np.uint64:

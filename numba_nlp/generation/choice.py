@@ -7,9 +7,11 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from numba_nlp.generation.edits import RowEdits, refuse_no_numbers
+from numba_nlp.generation.edits import RowEdits, no_token, refuse_no_numbers
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.steps import Steps
+from numba_nlp.generation.streamers import put_prompts, put_tokens
+from numba_nlp.generation.text_ends import TextEnds
 from numba_nlp.kernels.generation.chosen import append_tokens, draw_rows, take_largest
 
 __all__ = ["Streamer", "choose_tokens"]
@@ -26,7 +28,12 @@ class Streamer(Protocol):
 
 
 def choose_tokens(
-    steps: Steps, plan: Plan, edits: RowEdits, streamer: Streamer | None, seed: np.uint64
+    steps: Steps,
+    plan: Plan,
+    edits: RowEdits,
+    text_ends: TextEnds | None,
+    streamer: Streamer | None,
+    seed: np.uint64,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Take one token after another.
 
@@ -36,6 +43,8 @@ def choose_tokens(
         Of the model.
     plan : Plan
     edits : RowEdits
+    text_ends : TextEnds or None
+        Stop strings.
     streamer : Streamer or None
     seed : uint64
         Of sampling.
@@ -46,77 +55,73 @@ def choose_tokens(
         As of ``search_beams``.
     """
     bounds = plan.beam_rules()
+    width, steps_left = plan.prompt_width, plan.new_tokens
     rows = plan.first_rows()
-    width = plan.prompt_width
     n_rows = rows.shape[0]
-    values = np.zeros((plan.new_tokens, n_rows), np.float32)
-    done = np.zeros(n_rows, np.uint8)
-    tokens = np.zeros(n_rows, np.int64)
+    found = np.full((n_rows, plan.max_length), plan.padding, np.int32)
+    found_values = np.zeros((n_rows, steps_left), np.float32)
+    # rows of prompts that go on stand at the front of all of these; `places` are theirs in what is found
     active = np.arange(plan.prompts.ids.shape[0], dtype=np.int32)
-    live = np.arange(n_rows)  # rows of the active prompts
+    places = np.arange(n_rows)
+    values = np.zeros((steps_left, n_rows), np.float32)
+    done, tokens, reads = np.zeros(n_rows, np.uint8), np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
     keys = plan.keys(plan.per_prompt) if plan.config.do_sample else None
     if streamer is not None:
-        streamer.put(torch.from_numpy(rows[:, :width].astype(np.int64)))
+        put_prompts(streamer, plan)
     logits = steps.start()
-    filled = width
+    filled, open_before = width, n_rows
     while True:
-        part = rows if live.size == n_rows else rows[live]
-        part_done = done[live]
-        part_tokens, part_values = np.zeros(live.size, np.int64), np.zeros(live.size, np.float32)
-        edits(logits, part, filled, active)
+        part = slice(0, places.size)
+        new_values = values[filled - width, part]
+        edits(logits, rows[part], filled, active)
         if keys is None:
-            take_largest(logits, part_done, part_tokens, part_values)
+            wrong = take_largest(logits, done[part], tokens[part], new_values)
         else:
-            draw_rows(
-                logits,
-                part_done,
-                edits.rules,
-                seed,
-                keys[live],
-                filled - width,
-                edits.scratch,
-                part_tokens,
-                part_values,
-            )
-        _refuse_nothing(logits, part_values, filled)
-        tokens[live], values[filled - width, live] = part_tokens, part_values
+            sampling = edits.rules, seed, keys[part], filled - width, edits.scratch
+            wrong = draw_rows(logits, done[part], *sampling, tokens[part], new_values)
+        if wrong >= 0:
+            _refuse_nothing(logits[wrong], int(places[wrong]), filled)
+        if streamer is not None:
+            was_open = done[part] == 0
+        ends = bounds.eos_ids, bounds.stop_tokens, bounds.stop_offsets
         still_open = append_tokens(
-            rows,
-            filled,
-            width,
-            bounds.eos_ids,
-            bounds.stop_tokens,
-            bounds.stop_offsets,
-            plan.padding,
-            tokens,
-            values[filled - width],
-            done,
+            rows[part], filled, width, *ends, plan.padding, tokens[part], new_values, done[part], reads[part]
         )
         filled += 1
+        if text_ends is not None:
+            still_open -= text_ends.mark_rows(rows[part], filled, active, done[part])
         if streamer is not None:
-            streamer.put(torch.from_numpy(tokens.copy()))
+            counted = _spread(n_rows, places, was_open, False)
+            put_tokens(streamer, _spread(n_rows, places, tokens[part], plan.padding), counted)
         if still_open == 0 or filled == plan.max_length:
             break
-        alive = np.flatnonzero((done[live].reshape(active.size, -1) == 0).any(1))
-        if alive.size < active.size:
-            steps.keep(alive)
-            active = active[alive]
-            live = live.reshape(-1, plan.per_prompt)[alive].ravel()
-        # a row that is done reads any token, as no one looks at what follows
-        logits = steps.advance(np.where(done[live] == 1, 0, tokens[live]))
+        if still_open < open_before:
+            open_before = still_open
+            alive = np.flatnonzero((done[part].reshape(active.size, -1) == 0).any(1))
+            if alive.size < active.size:
+                found[places, :filled], found_values[places] = rows[part, :filled], values[:, part].T
+                kept = np.arange(places.size).reshape(active.size, -1)[alive].ravel()
+                steps.keep(alive)
+                active, places = active[alive], places[kept]
+                for array in (rows, done, reads) if keys is None else (rows, done, reads, keys):
+                    array[: kept.size] = array[kept]
+                values[:, : kept.size] = values[:, kept]
+        logits = steps.advance(reads[: places.size])
+    found[places, :filled], found_values[places] = rows[: places.size, :filled], values[:, : places.size].T
     if streamer is not None:
         streamer.end()
-    values = np.ascontiguousarray(values[: filled - width].T)
-    return rows[:, :filled], values.sum(1, dtype=np.float64).astype(np.float32), values
+    found_values = np.ascontiguousarray(found_values[:, : filled - width])
+    return found[:, :filled], found_values.sum(1, dtype=np.float64).astype(np.float32), found_values
 
 
-def _refuse_nothing(logits: np.ndarray, values: np.ndarray, filled: int) -> None:
-    """Refuse rows in which no token has a probability."""
-    wrong = np.flatnonzero(np.isnan(values))
-    if not wrong.size:
-        return
-    refuse_no_numbers(logits[wrong[0]], int(wrong[0]), filled)
-    raise ValueError(
-        f"the options leave no token for row {wrong[0]} after {filled} tokens: `suppress_tokens`, `bad_words_ids`, "
-        "repeated n-grams, processors and the like rule out all of them"
-    )
+def _spread(n_rows: int, places: np.ndarray, given: np.ndarray, other: int) -> np.ndarray:
+    """What some rows have, among all rows."""
+    spread = np.full(n_rows, other, given.dtype)
+    spread[places] = given
+    return spread
+
+
+def _refuse_nothing(row: np.ndarray, number: int, filled: int) -> None:
+    """Refuse a row in which no token has a probability."""
+    refuse_no_numbers(row, number, filled)
+    raise no_token(number, filled)

@@ -81,7 +81,9 @@ class GenerationConfig:
     forced_eos_token_id : int, tuple of int or None
         Last token of a row that becomes as long as it may.
     stop_sequences : tuple of tuple of int or None
-        Sequences of tokens that end a row, kept in it. (transformers: `stop_strings`, which are text.)
+        Sequences of tokens that end a row, kept in it.
+    stop_strings : tuple of str or None
+        Texts that end a row, at the token that completes one; they need a tokenizer, see :func:`generate`.
     pad_token_id, bos_token_id, decoder_start_token_id : int or None
         Special tokens.
     eos_token_id : int, tuple of int or None
@@ -119,6 +121,7 @@ class GenerationConfig:
     forced_bos_token_id: int | None = None
     forced_eos_token_id: int | tuple[int, ...] | None = None
     stop_sequences: tuple[tuple[int, ...], ...] | None = None
+    stop_strings: tuple[str, ...] | None = None
     pad_token_id: int | None = None
     bos_token_id: int | None = None
     eos_token_id: int | tuple[int, ...] | None = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from numba_nlp.generation.decode_plan import Weights, plan_of
+from numba_nlp.generation.engines import name_engine
 from numba_nlp.generation.numba_steps import threads_of
 from numba_nlp.generation.step_choice import StepEngine, choose_steps
 from numba_nlp.kernels.words import VECTOR
@@ -15,7 +16,7 @@ from numba_nlp.models.encoder_decoder import EncoderDecoder
 __all__ = ["describe"]
 
 
-def describe(model: Any, *, engine: StepEngine = "auto", weights: Weights = "auto") -> dict[str, Any]:
+def describe(model: Any, *, engine: str = "auto", weights: Weights = "auto") -> dict[str, Any]:
     """What runs where when a model generates.
 
     Parameters
@@ -38,7 +39,9 @@ def describe(model: Any, *, engine: StepEngine = "auto", weights: Weights = "aut
     ValueError, UnsupportedFeatureError
         As for generating.
     """
-    kind = choose_steps(model, engine, weights)
+    name = name_engine(engine, model.device)
+    on_device = name == "device"
+    kind = None if on_device else choose_steps(model, cast(StepEngine, name), weights)
     described: dict[str, Any] = {
         "family": model.family,
         "device": str(model.device),
@@ -46,7 +49,7 @@ def describe(model: Any, *, engine: StepEngine = "auto", weights: Weights = "aut
         "encoder": "torch" if isinstance(model, EncoderDecoder) else None,
         "prompts": "torch",
         "steps": "torch" if kind is None else "numba",
-        "choice": "numba",
+        "choice": "torch" if on_device else "numba",
         "weights": _name(model.dtype) if kind is None else kind,
         "packed_bytes": 0,
         "threads": torch.get_num_threads(),

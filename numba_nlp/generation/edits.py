@@ -17,9 +17,9 @@ from numba_nlp.kernels.generation.row_edits import (
     to_values,
     warp_rows,
 )
-from numba_nlp.kernels.generation.rules import make_row_scratch, make_rules
+from numba_nlp.kernels.generation.rules import make_row_scratch
 
-__all__ = ["RowEdits", "refuse_no_numbers"]
+__all__ = ["RowEdits", "no_numbers", "no_token", "refuse_no_numbers", "take_allowed"]
 
 Processor = Callable[[Any, Any], Any]
 PrefixFunction = Callable[[int, Any], Sequence[int]]
@@ -42,47 +42,27 @@ class RowEdits:
         All options of rows as kernels take them.
     scratch : RowScratch
         One thread's.
+    maxima, known : ndarray
+        Of beams: largest values of blocks, see ``BeamScratch``.
     """
 
     def __init__(
         self, plan: Plan, processors: Sequence[Processor], prefix_allowed_tokens_fn: PrefixFunction | None
     ) -> None:
-        config, width = plan.config, plan.prompt_width
-        self._logarithms = config.num_beams > 1
-        self._renormalize = config.renormalize_logits
+        self._logarithms = plan.config.num_beams > 1
+        self._renormalize = plan.config.renormalize_logits
         self._processors = tuple(processors)
         self._prefix_function = prefix_allowed_tokens_fn
         self._vocabulary = plan.vocabulary
-        one_forced = width == 1 and config.forced_bos_token_id is not None
-        self.rules = make_rules(
-            repetition_penalty=config.repetition_penalty,
-            no_repeat_ngram_size=config.no_repeat_ngram_size,
-            encoder_no_repeat_ngram_size=config.encoder_no_repeat_ngram_size,
-            bad_words_ids=config.bad_words_ids or (),
-            min_length=plan.min_length,
-            min_new_tokens=config.min_new_tokens or 0,
-            prompt_width=width,
-            eos_ids=config.eos_ids,
-            forced_bos_id=-1 if config.forced_bos_token_id is None else config.forced_bos_token_id,
-            forced_eos_ids=config.forced_eos_ids,
-            max_length=plan.max_length,
-            suppressed_ids=config.suppress_tokens or (),
-            begin_suppressed_ids=config.begin_suppress_tokens or (),
-            begin_index=width + 1 if one_forced else width,
-            renormalize=config.renormalize_logits,
-            temperature=config.temperature,
-            top_k=config.top_k,
-            top_p=config.top_p,
-            min_p=config.min_p or 0.0,
-            typical_p=config.typical_p,
-            min_tokens_to_keep=max(2, len(config.eos_ids) + 1) if self._logarithms else 1,
-        )
-        sources = plan.prompts if plan.source is None else plan.source
-        self._sources = np.ascontiguousarray(sources.ids, np.int32)
-        mask = plan.prompts.mask
-        self._firsts = np.zeros(plan.prompts.ids.shape[0], np.int64) if mask is None else mask.argmax(1)
+        self.rules = plan.row_rules()
+        self._sources = plan.source_ids()
+        self._firsts = plan.firsts()
         self.scratch = make_row_scratch(plan.vocabulary, plan.max_length)
-        self._shifts = np.zeros(plan.prompts.ids.shape[0] * plan.per_prompt, np.float64)
+        rows = plan.prompts.ids.shape[0] * plan.per_prompt
+        self._shifts = np.zeros(rows, np.float64)
+        if self._logarithms:
+            self.maxima = np.zeros((rows, self.scratch.maxima.size), np.float32)
+            self.known = np.zeros(rows, np.uint8)
 
     def __call__(
         self,
@@ -120,12 +100,12 @@ class RowEdits:
         """
         shifts = self._shifts[: logits.shape[0]]
         if self._logarithms:
-            shift_rows(logits, shifts)
-            wrong = np.flatnonzero(np.isnan(shifts))
-            if wrong.size:
-                refuse_no_numbers(logits[wrong[0]], int(wrong[0]), filled)
+            wrong = shift_rows(logits, shifts, self.maxima[: logits.shape[0]])
+            if wrong >= 0:
+                refuse_no_numbers(logits[wrong], int(wrong), filled)
+            self.known.fill(not self._raises_values(filled))
         else:
-            shifts[:] = 0.0
+            shifts.fill(0.0)
         if first is not None:
             first()
         if self._prefix_function is not None:
@@ -139,6 +119,13 @@ class RowEdits:
                 for processor in self._processors:
                     processor(logits[row], rows[row, :filled])
         return shifts
+
+    def _raises_values(self, filled: int) -> bool:
+        """Whether some value may become larger than the model gave it."""
+        rules = self.rules
+        forced = filled == 1 and rules.forced_bos_id >= 0
+        forced = forced or (filled == rules.max_length - 1 and rules.forced_eos_ids.size > 0)
+        return bool(forced or self._processors or rules.repetition_penalty != 1.0)
 
     def warp(self, logits: np.ndarray, shifts: np.ndarray) -> None:
         """Temperature, and what the options of sampling keep."""
@@ -156,14 +143,27 @@ class RowEdits:
         per_prompt = logits.shape[0] // numbers.size
         for row in range(logits.shape[0]):
             prompt = int(numbers[row // per_prompt])
-            given = self._prefix_function(prompt, rows[row, :filled])
-            allowed = np.unique(np.asarray(given, np.int64))
-            if not allowed.size or allowed[0] < 0 or allowed[-1] >= self._vocabulary:
-                raise ValueError(
-                    f"`prefix_allowed_tokens_fn` must give ids from 0 to {self._vocabulary - 1}, at least one, for "
-                    f"prompt {prompt} after the tokens {rows[row, :filled].tolist()}; got {given!r}"
-                )
-            allow_only(logits[row], allowed)
+            tokens = rows[row, :filled]
+            allow_only(
+                logits[row], take_allowed(self._prefix_function(prompt, tokens), prompt, tokens, self._vocabulary)
+            )
+
+
+def take_allowed(given: Any, prompt: int, tokens: np.ndarray, vocabulary: int) -> np.ndarray:
+    """Ids that a prefix function gave, each once and in ascending order.
+
+    Raises
+    ------
+    ValueError
+        There is none, or one that is no token.
+    """
+    allowed = np.unique(np.asarray(given, np.int64))
+    if not allowed.size or allowed[0] < 0 or allowed[-1] >= vocabulary:
+        raise ValueError(
+            f"`prefix_allowed_tokens_fn` must give ids from 0 to {vocabulary - 1}, at least one, for prompt {prompt} "
+            f"after the tokens {tokens.tolist()}; got {given!r}"
+        )
+    return allowed
 
 
 def refuse_no_numbers(row: np.ndarray, number: int, filled: int) -> None:
@@ -175,7 +175,20 @@ def refuse_no_numbers(row: np.ndarray, number: int, filled: int) -> None:
         It is such.
     """
     if np.isnan(row).any() or np.isposinf(row).any():
-        raise ValueError(
-            f"the model gives logits that are no numbers, in row {number} after {filled} tokens; look at its weights, "
-            "and at the range of its kind of numbers"
-        )
+        raise no_numbers(number, filled)
+
+
+def no_numbers(row: int, filled: int) -> ValueError:
+    """What is raised where the model gave NaN or infinity."""
+    return ValueError(
+        f"the model gives logits that are no numbers, in row {row} after {filled} tokens; look at its weights, and at "
+        "the range of its kind of numbers"
+    )
+
+
+def no_token(row: int, filled: int) -> ValueError:
+    """What is raised where no token has a probability."""
+    return ValueError(
+        f"the options leave no token for row {row} after {filled} tokens: `suppress_tokens`, `bad_words_ids`, "
+        "repeated n-grams, processors and the like rule out all of them"
+    )

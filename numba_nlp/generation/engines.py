@@ -8,16 +8,20 @@ from functools import partial
 from typing import Any, get_args
 
 import numpy as np
+import torch
 
 from numba_nlp.generation.beam_search import FoundRows, search_beams
 from numba_nlp.generation.choice import Streamer, choose_tokens
 from numba_nlp.generation.decode_plan import Weights
+from numba_nlp.generation.device.host_calls import HostCalls
+from numba_nlp.generation.device.run import generate_on_device
 from numba_nlp.generation.edits import PrefixFunction, Processor, RowEdits
 from numba_nlp.generation.group_search import search_groups
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.step_choice import StepEngine, opened_steps
+from numba_nlp.generation.text_ends import TextEnds
 
-__all__ = ["ENGINES", "Request", "choose_engine"]
+__all__ = ["ENGINES", "FASTEST", "Request", "choose_engine", "name_engine"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Request:
         Of sampling.
     processors, prefix_function, streamer, weights
         As of :func:`numba_nlp.generation.generate`.
+    text_ends : TextEnds or None
+        Stop strings.
     """
 
     model: Any
@@ -40,6 +46,7 @@ class Request:
     processors: Sequence[Processor]
     prefix_function: PrefixFunction | None
     streamer: Streamer | None
+    text_ends: TextEnds | None
     weights: Weights
 
 
@@ -51,25 +58,38 @@ def _with_steps(request: Request, engine: StepEngine) -> FoundRows:
     given = request.model, plan.prompts, plan.source, plan.per_prompt, positions, engine, request.weights
     with opened_steps(*given) as steps:
         if plan.config.num_beam_groups > 1:
-            return search_groups(steps, plan, edits)
+            return search_groups(steps, plan, edits, request.text_ends)
         if plan.config.num_beams > 1:
-            return search_beams(steps, plan, edits, request.seed)
-        return choose_tokens(steps, plan, edits, request.streamer, request.seed)
+            return search_beams(steps, plan, edits, request.text_ends, request.seed)
+        return choose_tokens(steps, plan, edits, request.text_ends, request.streamer, request.seed)
+
+
+def _on_the_device(request: Request) -> FoundRows:
+    """Everything by torch, where the model is."""
+    if request.weights != "auto":
+        raise ValueError(f"`weights` {request.weights!r} is of Numba's steps; leave it out, or `engine` 'device'")
+    calls = HostCalls(request.plan, request.processors, request.prefix_function, request.text_ends)
+    return generate_on_device(request.model, request.plan, request.seed, calls, request.streamer)
 
 
 #: All engines: each gives rows, their scores and the values of their new tokens as arrays on the host.
 ENGINES: dict[str, Callable[[Request], FoundRows]] = {
-    name: partial(_with_steps, engine=name) for name in get_args(StepEngine)
+    **{name: partial(_with_steps, engine=name) for name in get_args(StepEngine)},
+    "device": _on_the_device,
 }
+#: What "auto" is, by the type of the model's device, where it is not what computes steps best on the host.
+FASTEST = {"cuda": "device"}
 
 
-def choose_engine(name: str) -> Callable[[Request], FoundRows]:
-    """The engine of a name.
+def name_engine(name: str, device: torch.device) -> str:
+    """The name of an engine, where that depends on the device.
 
     Parameters
     ----------
     name : str
         One of `ENGINES`.
+    device : torch.device
+        Of the model.
 
     Raises
     ------
@@ -78,4 +98,15 @@ def choose_engine(name: str) -> Callable[[Request], FoundRows]:
     """
     if name not in ENGINES:
         raise ValueError(f"`engine` must be one of {', '.join(map(repr, ENGINES))}, got {name!r}")
-    return ENGINES[name]
+    return FASTEST.get(device.type, name) if name == "auto" else name
+
+
+def choose_engine(name: str, device: torch.device) -> Callable[[Request], FoundRows]:
+    """The engine of a name; parameters as of :func:`name_engine`.
+
+    Raises
+    ------
+    ValueError
+        There is none.
+    """
+    return ENGINES[name_engine(name, device)]

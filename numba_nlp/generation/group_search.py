@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from numba_nlp.generation.beam_search import FoundRows, write_rows
 from numba_nlp.generation.edits import RowEdits
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.steps import Steps
-from numba_nlp.kernels.generation.beam_groups import advance_group, penalize_chosen
-from numba_nlp.kernels.generation.beam_memory import new_beam_scratch, new_beam_state
+from numba_nlp.generation.text_ends import TextEnds
+from numba_nlp.kernels.generation.beam_groups import (
+    advance_group,
+    advance_unit,
+    penalize_chosen,
+    place_group,
+    rest_unit,
+)
+from numba_nlp.kernels.generation.beam_memory import BeamState, new_beam_scratch, new_beam_state
+from numba_nlp.kernels.generation.beams import best_candidates
 
-__all__ = ["search_groups"]
+__all__ = ["search_groups", "write_best"]
 
 
-def search_groups(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
+def search_groups(steps: Steps, plan: Plan, edits: RowEdits, text_ends: TextEnds | None) -> FoundRows:
     """Search the best rows of each prompt by groups that are kept apart.
 
     Parameters
@@ -25,6 +31,8 @@ def search_groups(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
         Of the model.
     plan : Plan
     edits : RowEdits
+    text_ends : TextEnds or None
+        Stop strings.
 
     Returns
     -------
@@ -35,53 +43,95 @@ def search_groups(steps: Steps, plan: Plan, edits: RowEdits) -> FoundRows:
     groups, width = config.num_beam_groups, config.num_beams // config.num_beam_groups
     rules = plan.beam_rules()
     state = new_beam_state(sentences * groups, width, plan.new_tokens)
-    scratch = new_beam_scratch(rules.candidates, plan.vocabulary)
+    scratch = new_beam_scratch(rules.candidates, plan.vocabulary)._replace(maxima=edits.maxima, known=edits.known)
+    penalty = np.float32(config.diversity_penalty)
     active = np.arange(sentences, dtype=np.int32)
-    rows = plan.first_rows().reshape(sentences, groups, width, plan.max_length)
+    units = _units(active, groups)
+    # rows of each group, those that are and those that come
+    shape = sentences, config.num_beams, plan.max_length
+    first_rows = plan.first_rows().reshape(shape)[:, :width].reshape(sentences * width, -1)
+    rows, next_rows = [first_rows.copy() for _ in range(groups)], [first_rows.copy() for _ in range(groups)]
+    next_tokens, next_parents = np.zeros(sentences * width, np.int64), np.zeros(sentences * width, np.int64)
+    tokens, reads, parents = (np.zeros((sentences, groups, width), np.int64) for _ in range(3))
+    # where the rows of a group do not lie side by side
+    copied = np.empty((sentences * width if sentences > 1 else 0, plan.vocabulary), np.float32)
+
+    def find(first_row: int, unit: int) -> int:
+        """Candidates of one sentence of the present group."""
+        return int(best_candidates(part, shifts, state.running[unit], first_row, scratch))
+
+    def rest(unit: int) -> None:
+        rest_unit(filled, unit, plan.padding, rules, state)
+
+    def penalize() -> None:
+        penalize_chosen(part, tokens[: active.size], group, penalty)
+
     logits = steps.start()
+    open_before = sentences * groups
     for filled in range(plan.prompt_width, plan.max_length):
         n = active.size
-        tokens, parents = np.zeros((n, groups, width), np.int64), np.zeros((n, groups, width), np.int64)
+        still_open = 0
         for group in range(groups):
-            part = np.ascontiguousarray(logits.reshape(n, groups, width, -1)[:, group]).reshape(n * width, -1)
-            part_rows = np.ascontiguousarray(rows[:, group]).reshape(n * width, -1)
-            chosen = np.ascontiguousarray(tokens[:, :group]).reshape(n, group * width)
-            penalize = partial(penalize_chosen, part, chosen, np.float32(config.diversity_penalty))
-            shifts = edits(part, part_rows, filled, active, first=penalize)
+            part = _rows_of_group(logits, n, group, groups, copied)
+            given = rows[group][: n * width], filled
+            shifts = edits(part, *given, active, first=penalize)
             edits.renormalize(part, shifts)
-            next_rows, next_tokens = part_rows.copy(), np.zeros(n * width, np.int64)
-            part_parents = np.zeros(n * width, np.int64)
-            units = active.astype(np.int64) * groups + group
-            advance_group(
-                part,
-                shifts,
-                part_rows,
-                filled,
-                units,
-                plan.padding,
-                rules,
-                state,
-                scratch,
-                next_rows,
-                next_tokens,
-                part_parents,
-            )
-            rows[:, group] = next_rows.reshape(n, width, -1)
-            tokens[:, group] = next_tokens.reshape(n, width)
-            # a parent is one of the group's rows: from those of this group to those of all
-            beams = part_parents.reshape(n, width) % width
-            parents[:, group] = np.arange(n)[:, None] * config.num_beams + group * width + beams
-        going_on = np.flatnonzero((state.done.reshape(sentences, groups)[active] == 0).any(1))
-        if going_on.size == 0:
+            results = next_rows[group][: n * width], next_tokens[: n * width], next_parents[: n * width]
+            if text_ends is None:
+                settled = units[group], plan.padding, rules, state, scratch
+                still_open += advance_group(part, shifts, *given, *settled, *results)
+            else:
+                still_open += text_ends.advance(
+                    find, advance_unit, rest, *given, units[group], active, rules, state, scratch, *results
+                )
+            place_group(group, plan.vocabulary, *results[1:], tokens[:n], reads[:n], parents[:n])
+            rows[group], next_rows[group] = next_rows[group], rows[group]
+        if still_open == 0:
             break
-        if going_on.size < n:
-            steps.keep(going_on)
-            parents = parents[going_on] - (going_on - np.arange(going_on.size))[:, None, None] * config.num_beams
-            active, rows, tokens = active[going_on], rows[going_on], tokens[going_on]
-        read = np.where(tokens < plan.vocabulary, tokens, 0)  # groups that are done read padding
-        logits = steps.advance(np.ascontiguousarray(read.ravel()), np.ascontiguousarray(parents.ravel()))
-    # the best rows of all groups together
-    scores = state.finished.reshape(sentences, -1)
-    best = np.argsort(-scores, axis=1, kind="stable")[:, : config.num_return_sequences]
+        if still_open < open_before:
+            open_before = still_open
+            going_on = np.flatnonzero((state.done.reshape(sentences, groups)[active] == 0).any(1))
+            if going_on.size < n:
+                steps.keep(going_on)
+                m = going_on.size
+                moved = (going_on - np.arange(m))[:, None, None] * config.num_beams
+                reads[:m], parents[:m] = reads[going_on], parents[going_on] - moved
+                kept = np.arange(n * width).reshape(n, width)[going_on].ravel()
+                for group_rows in rows:
+                    group_rows[: kept.size] = group_rows[kept]
+                active = active[going_on]
+                units = _units(active, groups)
+        logits = steps.advance(reads[: active.size].reshape(-1), parents[: active.size].reshape(-1))
+    return write_best(plan, state)
+
+
+def write_best(plan: Plan, state: BeamState) -> FoundRows:
+    """Write the best rows of all groups of each prompt out.
+
+    Parameters
+    ----------
+    plan : Plan
+    state : BeamState
+        At the end of the search, with the groups of a prompt side by side.
+    """
+    groups, width = plan.config.num_beam_groups, state.finished.shape[1]
+    scores = state.finished.reshape(-1, groups * width)
+    best = np.argsort(-scores, axis=1, kind="stable")[:, : plan.config.num_return_sequences]
     group_of_best, places = np.divmod(best, width)
-    return write_rows(plan, state, np.arange(sentences)[:, None] * groups + group_of_best, places)
+    return write_rows(plan, state, np.arange(scores.shape[0])[:, None] * groups + group_of_best, places)
+
+
+def _units(active: np.ndarray, groups: int) -> list[np.ndarray]:
+    """Of each group, its numbers in the state, of the sentences that go on."""
+    return [active.astype(np.int64) * groups + group for group in range(groups)]
+
+
+def _rows_of_group(logits: np.ndarray, sentences: int, group: int, groups: int, copied: np.ndarray) -> np.ndarray:
+    """Logits of one group of all sentences, side by side."""
+    width = logits.shape[0] // (sentences * groups)
+    if sentences == 1:
+        return logits[group * width : (group + 1) * width]
+    part = copied[: sentences * width]
+    shape = sentences, groups, width, logits.shape[1]
+    np.copyto(part.reshape(sentences, width, -1), logits.reshape(shape)[:, group])
+    return part

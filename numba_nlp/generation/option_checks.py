@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from operator import index
 from typing import Any
 
@@ -84,6 +84,16 @@ def _several_ids(value: Any) -> tuple[tuple[int, ...], ...]:
     return rows
 
 
+def _texts(value: Any) -> tuple[str, ...]:
+    texts = (value,) if isinstance(value, str) else value
+    if not isinstance(texts, Iterable) or isinstance(texts, (bytes, Mapping)):
+        raise _Wrong("must be a text or a list of them")
+    texts = tuple(texts)
+    if not texts or not all(isinstance(text, str) and text for text in texts):
+        raise _Wrong("must be a text or a list of them, none of them empty, or None")
+    return texts
+
+
 def _early_stopping(value: Any) -> bool | str:
     if isinstance(value, bool) or (isinstance(value, str) and value == "never"):
         return value
@@ -121,6 +131,7 @@ _KINDS: dict[str, Check] = {
     "forced_bos_token_id": _optional(_whole(0)),
     "forced_eos_token_id": _optional(_id_or_ids),
     "stop_sequences": _optional(_several_ids),
+    "stop_strings": _optional(_texts),
     "pad_token_id": _optional(_whole(0)),
     "bos_token_id": _optional(_whole(0)),
     "eos_token_id": _optional(_id_or_ids),
@@ -156,7 +167,6 @@ NEUTRAL_UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "prompt_lookup_num_tokens": (None,),
     "remove_invalid_values": (None, False),
     "sequence_bias": (None,),
-    "stop_strings": (None,),
     "token_healing": (None, False),
     "top_h": (None,),
     "use_mtp": (None, False),

@@ -11,6 +11,7 @@ from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.generation.prompts import Rows, guess_mask, padded_left, take_rows
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, STOP_WORSE, BeamRules
 from numba_nlp.kernels.generation.counter_random import row_keys
+from numba_nlp.kernels.generation.rules import RowRules, make_rules
 
 __all__ = ["Plan", "make_plan", "ragged_ids"]
 
@@ -58,6 +59,11 @@ class Plan:
         """Most new tokens of a row."""
         return self.max_length - self.prompt_width
 
+    def firsts(self) -> np.ndarray:
+        """Columns of padding at the left of each prompt, int64."""
+        mask = self.prompts.mask
+        return np.zeros(self.prompts.ids.shape[0], np.int64) if mask is None else mask.argmax(1)
+
     def first_rows(self) -> np.ndarray:
         """Tokens of all rows, int32 ``[rows, max_length]``, of which the prompts are filled in."""
         prompts = self.prompts.ids
@@ -84,6 +90,38 @@ class Plan:
         keys = np.zeros(ids.shape[0] * copies, np.uint64)
         row_keys(ids, mask, copies, keys)
         return keys
+
+    def row_rules(self) -> RowRules:
+        """What may follow in a row."""
+        config, width = self.config, self.prompt_width
+        one_forced = width == 1 and config.forced_bos_token_id is not None
+        return make_rules(
+            repetition_penalty=config.repetition_penalty,
+            no_repeat_ngram_size=config.no_repeat_ngram_size,
+            encoder_no_repeat_ngram_size=config.encoder_no_repeat_ngram_size,
+            bad_words_ids=config.bad_words_ids or (),
+            min_length=self.min_length,
+            min_new_tokens=config.min_new_tokens or 0,
+            prompt_width=width,
+            eos_ids=config.eos_ids,
+            forced_bos_id=-1 if config.forced_bos_token_id is None else config.forced_bos_token_id,
+            forced_eos_ids=config.forced_eos_ids,
+            max_length=self.max_length,
+            suppressed_ids=config.suppress_tokens or (),
+            begin_suppressed_ids=config.begin_suppress_tokens or (),
+            begin_index=width + 1 if one_forced else width,
+            renormalize=config.renormalize_logits,
+            temperature=config.temperature,
+            top_k=config.top_k,
+            top_p=config.top_p,
+            min_p=config.min_p or 0.0,
+            typical_p=config.typical_p,
+            min_tokens_to_keep=max(2, len(config.eos_ids) + 1) if config.num_beams > 1 else 1,
+        )
+
+    def source_ids(self) -> np.ndarray:
+        """What the encoder read for each prompt, or the prompts, int32."""
+        return np.ascontiguousarray((self.prompts if self.source is None else self.source).ids, np.int32)
 
     def beam_rules(self) -> BeamRules:
         """When rows and sentences end."""

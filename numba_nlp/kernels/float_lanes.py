@@ -22,6 +22,9 @@ from numba_nlp.kernels.words import VECTOR, _element_pointer
 
 #: Values of a block.
 BLOCK = 64
+#: Blocks of a part, and values of one.
+PART_BLOCKS = 16
+PART = BLOCK * PART_BLOCKS
 #: Smaller numbers count as this one, whose exponential, 2e-38, is nearly the smallest normal number: it does not change
 #: a sum that has a one in it.
 _LOWEST = -87.0
@@ -128,6 +131,77 @@ if VECTOR:
 
         return types.float32(row, types.int64), codegen
 
+    def _largest_by_lanes(builder, vectors):
+        """The largest lane of each of sixteen vectors, in one vector: halves of two are combined, then of two such."""
+        step = _LANES // 2
+        while step:
+            # lanes of the first vector at places without the bit `step`, those of the second at the others
+            same = [lane if not lane & step else _LANES + lane for lane in range(_LANES)]
+            other = [lane + step if not lane & step else _LANES + lane - step for lane in range(_LANES)]
+            combined = []
+            for a, b in zip(vectors[: len(vectors) // 2], vectors[len(vectors) // 2 :], strict=True):
+                parts = [
+                    builder.shuffle_vector(a, b, ir.Constant(_words, [ir.Constant(_i32, pick) for pick in picks]))
+                    for picks in (same, other)
+                ]
+                combined.append(_larger(builder, *parts))
+            vectors = combined
+            step //= 2
+        return vectors[0]
+
+    @intrinsic
+    def largest_of_part(typingctx, row, first, maxima, place):
+        """Write the largest of each of 16 blocks from ``row[first]`` on to ``maxima[place:]``; the largest of them.
+
+        As of :func:`largest_of_block`.
+        """
+
+        def codegen(context, builder, signature, args):
+            array, first, maxima, place = args
+            blocks = []
+            for block in range(PART_BLOCKS):
+                best = _all(-math.inf)
+                for part in range(BLOCK // _LANES):
+                    values = _load(context, builder, signature.args[0], array, first, block * (BLOCK // _LANES) + part)
+                    best = _larger(builder, values, best)
+                blocks.append(best)
+            each = _largest_by_lanes(builder, blocks)
+            stored = builder.store(each, _address(context, builder, signature.args[2], maxima, place, 0))
+            stored.align = 4
+            return _fold(builder, each, _larger)
+
+        return types.float32(row, types.int64, maxima, types.int64), codegen
+
+    @intrinsic
+    def largest_of_sixteen(typingctx, row, first):
+        """Largest of ``row[first:first + 16]`` (float32), without NaN."""
+
+        def codegen(context, builder, signature, args):
+            return _fold(builder, _load(context, builder, signature.args[0], *args, 0), _larger)
+
+        return types.float32(row, types.int64), codegen
+
+    @intrinsic
+    def exponentials_of_part(typingctx, row, first, top):
+        """Sum of ``exp(row[first:first + 1024] - top)`` (float32), as of :func:`exponentials_of_block`."""
+
+        def codegen(context, builder, signature, args):
+            array, first, top = args
+            tops = _spread(builder, top)
+            sums = [cgutils.alloca_once_value(builder, _all(0.0)) for _ in range(BLOCK // _LANES)]
+            with cgutils.for_range(builder, ir.Constant(ir.IntType(64), PART_BLOCKS)) as loop:
+                begin = builder.add(first, builder.mul(loop.index, ir.Constant(ir.IntType(64), BLOCK)))
+                for part, total in enumerate(sums):
+                    values = _load(context, builder, signature.args[0], array, begin, part)
+                    weights = _exponential(builder, builder.fsub(values, tops))
+                    builder.store(builder.fadd(builder.load(total), weights), total)
+            parts = [builder.load(total) for total in sums]
+            while len(parts) > 1:
+                parts = [builder.fadd(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+            return _fold(builder, parts[0], lambda builder, a, b: builder.fadd(a, b))
+
+        return types.float32(row, types.int64, types.float32), codegen
+
     @intrinsic
     def smallest_of_block(typingctx, row, first):
         """Smallest of ``row[first:first + 64]`` (float32), without NaN."""
@@ -183,6 +257,37 @@ else:
             if row[i] > best:
                 best = row[i]
         return best
+
+    @kernel
+    def largest_of_part(row, first, maxima, place):
+        """Write the largest of each of 16 blocks from ``row[first]`` on to ``maxima[place:]``; the largest of them.
+
+        As of :func:`largest_of_block`.
+        """
+        best = np.float32(-np.inf)
+        for block in range(PART_BLOCKS):
+            here = largest_of_block(row, first + block * BLOCK)
+            maxima[place + block] = here
+            if here > best:
+                best = here
+        return best
+
+    @kernel
+    def largest_of_sixteen(row, first):
+        """Largest of ``row[first:first + 16]`` (float32), without NaN."""
+        best = np.float32(-np.inf)
+        for i in range(first, first + 16):
+            if row[i] > best:
+                best = row[i]
+        return best
+
+    @kernel
+    def exponentials_of_part(row, first, top):
+        """Sum of ``exp(row[first:first + 1024] - top)`` (float32), as of :func:`exponentials_of_block`."""
+        total = 0.0
+        for i in range(first, first + PART):
+            total += exponential(row[i], top)
+        return np.float32(total)
 
     @kernel
     def smallest_of_block(row, first):

@@ -12,6 +12,8 @@ torch = pytest.importorskip("torch", reason="needs torch")
 
 from tools.record_diverse_beams import make_model  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 CASES = json.loads((Path(__file__).parent / "diverse_beams.json").read_text())["cases"]
 
 

@@ -15,6 +15,8 @@ from numba_nlp.generation import GenerationConfig, generate, score  # noqa: E402
 from numba_nlp.models import create_model  # noqa: E402
 from tests.models.tiny import draw_ids  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 VOCABULARY = 40
 GPT2 = {
     "model_type": "gpt2",

@@ -13,6 +13,8 @@ from numba_nlp.generation import score  # noqa: E402
 from numba_nlp.models import create_model  # noqa: E402
 from tests.generation.test_edges import GPT2, sharpened  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 VOCABULARY, LONGEST, END = 4, 3, 2
 
 

@@ -12,6 +12,8 @@ pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or l
 
 from tools.generation_cases import ARCHITECTURES, OPTIONS, Pair, compare, draw_case, make_pair  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("every_engine")
+
 
 @pytest.fixture(scope="module", params=ARCHITECTURES)
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:

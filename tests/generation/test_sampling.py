@@ -22,6 +22,8 @@ from numba_nlp.models import create_model  # noqa: E402
 from tests.generation.test_edges import BART, GPT2, sharpened  # noqa: E402
 from tests.models.tiny import draw_ids  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("each_engine")
+
 DRAWS = 4000
 
 

@@ -30,6 +30,21 @@ def exponentials_of_block(row, first, top):
 
 
 @njit
+def largest_of_part(row, first, maxima, place):
+    return float_lanes.largest_of_part(row, first, maxima, place)
+
+
+@njit
+def largest_of_sixteen(row, first):
+    return float_lanes.largest_of_sixteen(row, first)
+
+
+@njit
+def exponentials_of_part(row, first, top):
+    return float_lanes.exponentials_of_part(row, first, top)
+
+
+@njit
 def write_exponentials(row, first, top, result):
     float_lanes.write_exponentials(row, first, top, result)
 
@@ -71,6 +86,26 @@ def test_blocks_are_those_of_the_twin(row):
         plain.write_exponentials(row, first, top, each)
         same_weights(single, each, row - top)
         assert exponential(row[first], top) == pytest.approx(plain.exponential(row[first], top), rel=1e-14, nan_ok=True)
+
+
+@pytest.mark.parametrize("spread", [0.0, 3.0, 50.0])
+def test_parts_are_those_of_the_twin(spread):
+    random = np.random.default_rng(1)
+    row = (random.standard_normal(1100) * spread).astype(np.float32)
+    for forbidden in (0.0, 0.7, 1.0):
+        row[random.random(1100) < forbidden] = -np.inf
+        for first in (0, 3, 76):
+            found, expected = np.full(20, 7, np.float32), np.full(20, 7, np.float32)
+            top = largest_of_part(row, first, found, 2)
+            assert top == plain.largest_of_part(row, first, expected, 2)
+            np.testing.assert_array_equal(found, expected)
+            assert largest_of_sixteen(row, first) == plain.largest_of_sixteen(row, first)
+            if top > -np.inf:
+                total = exponentials_of_part(row, first, top)
+                np.testing.assert_allclose(total, plain.exponentials_of_part(row, first, top), rtol=3e-7)
+    row[5] = np.nan
+    assert np.isnan(exponentials_of_part(row, 0, np.float32(0)))
+    assert largest_of_part(row, 0, found, 0) == -np.inf
 
 
 def test_a_block_of_nothing():

@@ -115,8 +115,11 @@ class BeamScratch(NamedTuple):
         Best of one row.
     row_tokens : int32[K]
         Their tokens.
-    maxima : float32[(V + 63) // 64]
-        See :func:`numba_nlp.kernels.generation.row_values.select_top`.
+    maxima : float32[R, (V + 63) // 64]
+        Largest values of the blocks of all rows, as they were before some became smaller; the first of them is
+        scratch where that is not known.
+    known : uint8[R]
+        Of which rows that is known; other rows, and more of them, are looked at anew.
     """
 
     totals: np.ndarray
@@ -128,6 +131,7 @@ class BeamScratch(NamedTuple):
     row_values: np.ndarray
     row_tokens: np.ndarray
     maxima: np.ndarray
+    known: np.ndarray
 
 
 def new_beam_state(sentences: int, beams: int, steps: int) -> BeamState:
@@ -156,7 +160,7 @@ def new_beam_state(sentences: int, beams: int, steps: int) -> BeamState:
 
 
 def new_beam_scratch(candidates: int, vocabulary: int) -> BeamScratch:
-    """Room for the candidates of one sentence.
+    """Room for the candidates of one sentence; nothing is known of any row.
 
     Parameters
     ----------
@@ -172,5 +176,6 @@ def new_beam_scratch(candidates: int, vocabulary: int) -> BeamScratch:
         keys=np.zeros(candidates, np.float64),
         row_values=np.zeros(candidates, np.float32),
         row_tokens=np.zeros(candidates, np.int32),
-        maxima=np.zeros((vocabulary + BLOCK - 1) // BLOCK, np.float32),
+        maxima=np.zeros((1, (vocabulary + BLOCK - 1) // BLOCK), np.float32),
+        known=np.zeros(1, np.uint8),
     )

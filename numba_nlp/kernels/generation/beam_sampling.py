@@ -65,7 +65,7 @@ def draw_candidates(logits, shifts, running, first_row, seed, key, step, draws, 
     draws : DrawScratch
         Overwritten.
     scratch : BeamScratch
-        ``totals``, ``values``, ``beams`` and ``tokens`` are filled.
+        ``totals``, ``values``, ``beams`` and ``tokens`` are filled, and ``hits`` set to 0.
 
     Returns
     -------
@@ -93,6 +93,7 @@ def draw_candidates(logits, shifts, running, first_row, seed, key, step, draws, 
         scratch.values[i] = draws.values[place]
         scratch.beams[i] = draws.lanes[place] // vocabulary
         scratch.tokens[i] = draws.lanes[place] % vocabulary
+        scratch.hits[i] = 0
     return np.int64(drawn)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, UNLIKELY
 from numba_nlp.kernels.generation.row_rules import ends_with
-from numba_nlp.kernels.generation.row_values import select_top
+from numba_nlp.kernels.generation.row_values import select_changed, select_top
 
 __all__ = [
     "advance_beams",
@@ -77,7 +77,7 @@ def best_candidates(logits, shifts, running, first_row, scratch):
     first_row : int64
         Row of the first beam; the others follow.
     scratch : BeamScratch
-        ``totals``, ``values``, ``beams`` and ``tokens`` are filled.
+        ``totals``, ``values``, ``beams`` and ``tokens`` are filled, and ``hits`` set to 0.
 
     Returns
     -------
@@ -88,7 +88,10 @@ def best_candidates(logits, shifts, running, first_row, scratch):
     n = 0
     for beam in range(running.size):
         row = first_row + beam
-        found = select_top(logits[row], room, scratch.maxima, scratch.row_values, scratch.row_tokens)
+        if row < scratch.known.size and scratch.known[row]:
+            found = select_changed(logits[row], room, scratch.maxima[row], scratch.row_values, scratch.row_tokens)
+        else:
+            found = select_top(logits[row], room, scratch.maxima[0], scratch.row_values, scratch.row_tokens)
         for i in range(found):
             value = np.float32(scratch.row_values[i] - shifts[row])
             total = np.float32(running[beam] + value)
@@ -106,6 +109,7 @@ def best_candidates(logits, shifts, running, first_row, scratch):
             scratch.beams[place] = beam
             scratch.tokens[place] = scratch.row_tokens[i]
             n = min(n + 1, room)
+    scratch.hits[:n] = 0
     return np.int64(n)
 
 
@@ -168,7 +172,7 @@ def advance_sentence(rows, first_row, filled, sentence, n, rules, state, scratch
     state : BeamState
         Changed.
     scratch : BeamScratch
-        The candidates.
+        The candidates; those with a hit of 1 end their rows whatever the rules say.
     """
     beams = state.running.shape[1]
     width = filled + 1 - rules.prompt_width
@@ -176,14 +180,18 @@ def advance_sentence(rows, first_row, filled, sentence, n, rules, state, scratch
     norm = np.float32(np.float64(width) ** rules.length_penalty)
     n_hits = 0
     for i in range(n):
-        hit = filled + 1 >= rules.max_length or ends_row(
-            rows[first_row + scratch.beams[i]],
-            rules.prompt_width,
-            filled,
-            scratch.tokens[i],
-            rules.eos_ids,
-            rules.stop_tokens,
-            rules.stop_offsets,
+        hit = (
+            scratch.hits[i] == 1
+            or filled + 1 >= rules.max_length
+            or ends_row(
+                rows[first_row + scratch.beams[i]],
+                rules.prompt_width,
+                filled,
+                scratch.tokens[i],
+                rules.eos_ids,
+                rules.stop_tokens,
+                rules.stop_offsets,
+            )
         )
         scratch.hits[i] = hit
         n_hits += hit

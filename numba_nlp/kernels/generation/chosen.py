@@ -9,16 +9,15 @@ import numpy as np
 
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.beams import ends_row
-from numba_nlp.kernels.generation.row_values import largest, log_sum_exp
+from numba_nlp.kernels.generation.row_values import log_sum_exp, log_sum_exp_and_largest
 from numba_nlp.kernels.generation.sampling import sample_row
 
 __all__ = ["append_tokens", "draw_rows", "score_tokens", "take_largest"]
 
 
 @kernel
-def _log_probability(row, token):
-    """Of a token by a row of logits; NaN where no token has a probability."""
-    total = log_sum_exp(row)
+def _log_probability(row, token, total):
+    """Of a token by a row of logits and their log-sum-exp; NaN where no token has a probability."""
     if total == -np.inf:
         return np.float32(np.nan)
     return np.float32(row[token] - total)
@@ -38,11 +37,20 @@ def take_largest(logits, done, tokens, values):
         Written.
     values : float32[R]
         Written: log-probabilities, by the logits as they are; NaN where no token has a probability.
+
+    Returns
+    -------
+    int64
+        The first row in which no token has a probability; -1 where there is none.
     """
+    wrong = np.int64(-1)
     for row in range(logits.shape[0]):
         if not done[row]:
-            tokens[row] = largest(logits[row])
-            values[row] = _log_probability(logits[row], tokens[row])
+            total, tokens[row] = log_sum_exp_and_largest(logits[row])
+            values[row] = _log_probability(logits[row], tokens[row], total)
+            if wrong < 0 and values[row] != values[row]:
+                wrong = np.int64(row)
+    return wrong
 
 
 @kernel
@@ -69,16 +77,25 @@ def draw_rows(logits, done, rules, seed, keys, step, scratch, tokens, values):
         Written.
     values : float32[R]
         Written: log-probabilities among what was kept; NaN where no token has a probability.
+
+    Returns
+    -------
+    int64
+        The first row in which no token has a probability; -1 where there is none.
     """
+    wrong = np.int64(-1)
     for row in range(logits.shape[0]):
         if not done[row]:
             token, value = sample_row(logits[row], rules, seed, keys[row], step, scratch)
             tokens[row] = token
             values[row] = np.float32(value)
+            if wrong < 0 and values[row] != values[row]:
+                wrong = np.int64(row)
+    return wrong
 
 
 @kernel
-def append_tokens(rows, filled, prompt_width, eos_ids, stop_tokens, stop_offsets, padding, tokens, values, done):
+def append_tokens(rows, filled, prompt_width, eos_ids, stop_tokens, stop_offsets, padding, tokens, values, done, reads):
     """Put a token behind each row, and note which rows end by it.
 
     Parameters
@@ -97,6 +114,8 @@ def append_tokens(rows, filled, prompt_width, eos_ids, stop_tokens, stop_offsets
         Their log-probabilities; 0 is written there.
     done : uint8[R]
         Changed.
+    reads : int64[R]
+        Written: what each row reads next, its token, or 0 where it is done, as no one looks at what follows.
 
     Returns
     -------
@@ -113,6 +132,7 @@ def append_tokens(rows, filled, prompt_width, eos_ids, stop_tokens, stop_offsets
         else:
             still_open += 1
         rows[row, filled] = tokens[row]
+        reads[row] = 0 if done[row] else tokens[row]
     return np.int64(still_open)
 
 
@@ -128,4 +148,4 @@ def score_tokens(logits, tokens, values):
         Written.
     """
     for row in range(logits.shape[0]):
-        values[row] = _log_probability(logits[row], tokens[row])
+        values[row] = _log_probability(logits[row], tokens[row], log_sum_exp(logits[row]))

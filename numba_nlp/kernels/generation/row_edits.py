@@ -11,14 +11,14 @@ import numpy as np
 
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.row_rules import apply_forced_rules, apply_history_rules, renormalize
-from numba_nlp.kernels.generation.row_values import log_sum_exp
+from numba_nlp.kernels.generation.row_values import log_sum_exp_by_blocks
 from numba_nlp.kernels.generation.warpers import warp_row
 
 __all__ = ["allow_only", "force_rows", "renormalize_rows", "restrict_rows", "shift_rows", "to_values", "warp_rows"]
 
 
 @kernel
-def shift_rows(logits, shifts):
+def shift_rows(logits, shifts, maxima):
     """The shift of each row whose values are log-probabilities.
 
     Parameters
@@ -26,9 +26,20 @@ def shift_rows(logits, shifts):
     logits : float32[R, V]
     shifts : float64[R]
         Written: the log-sum-exp of each row; NaN where the row holds NaN.
+    maxima : float32[R, (V + 63) // 64]
+        Written, as :func:`numba_nlp.kernels.generation.row_values.block_maxima` does.
+
+    Returns
+    -------
+    int64
+        The first row of which that is NaN; -1 where there is none.
     """
+    wrong = np.int64(-1)
     for row in range(logits.shape[0]):
-        shifts[row] = log_sum_exp(logits[row])
+        shifts[row] = log_sum_exp_by_blocks(logits[row], maxima[row])
+        if wrong < 0 and shifts[row] != shifts[row]:
+            wrong = np.int64(row)
+    return wrong
 
 
 @kernel

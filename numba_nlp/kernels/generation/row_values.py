@@ -2,7 +2,7 @@
 
 A row's log-probabilities are its logits less their log-sum-exp, so they are ordered as the logits are and no array of
 them is made. Selection goes by the largest value of each block of 64: the k-th largest of those is a floor under the
-k-th largest of all, and blocks below it are not looked at.
+k-th largest of all, and blocks below it are not looked at; likewise for parts of 1024 and their blocks.
 
 Twin: ``numba_nlp.reference.generation.row_values``.
 """
@@ -16,9 +16,14 @@ import numpy as np
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.float_lanes import (
     BLOCK,
+    PART,
+    PART_BLOCKS,
     exponential,
     exponentials_of_block,
+    exponentials_of_part,
     largest_of_block,
+    largest_of_part,
+    largest_of_sixteen,
     write_exponentials,
 )
 
@@ -28,16 +33,46 @@ __all__ = [
     "gather_best",
     "largest",
     "log_sum_exp",
+    "log_sum_exp_and_largest",
+    "log_sum_exp_by_blocks",
     "offer_best",
     "select_blocks",
+    "select_changed",
     "select_top",
     "sort_best",
     "weigh_values",
 ]
 
 _NOTHING = np.float32(-np.inf)
-#: Values that are looked at twice while they are in the nearest cache: 16 KiB.
-_PART = 4096
+#: Times that maxima are made true piecemeal before all of them are.
+_ROUNDS = 4
+
+
+@kernel
+def _maximum_of(row, first, stop):
+    """Largest of a few values, NaN left out."""
+    best = _NOTHING
+    for i in range(first, stop):
+        if row[i] > best:
+            best = row[i]
+    return best
+
+
+@kernel
+def _part_maxima(row, first, stop, maxima):
+    """Largest value of each block of ``row[first:stop]``, a part or the end of a row, and of all of them."""
+    if stop - first == PART:
+        return largest_of_part(row, first, maxima, first // BLOCK)
+    top = _NOTHING
+    for start in range(first, stop, BLOCK):
+        if start + BLOCK <= stop:
+            here = largest_of_block(row, start)
+        else:
+            here = _maximum_of(row, start, stop)
+        maxima[start // BLOCK] = here
+        if here > top:
+            top = here
+    return top
 
 
 @kernel
@@ -57,18 +92,8 @@ def block_maxima(row, maxima):
         The largest value; minus infinity for a row of NaN only.
     """
     top = _NOTHING
-    whole = row.size // BLOCK
-    for block in range(whole):
-        here = largest_of_block(row, block * BLOCK)
-        maxima[block] = here
-        if here > top:
-            top = here
-    if whole * BLOCK < row.size:
-        here = _NOTHING
-        for i in range(whole * BLOCK, row.size):
-            if row[i] > here:
-                here = row[i]
-        maxima[whole] = here
+    for first in range(0, row.size, PART):
+        here = _part_maxima(row, first, min(first + PART, row.size), maxima)
         if here > top:
             top = here
     return top
@@ -144,7 +169,7 @@ def weigh_values(values, n, top, weights):
 
 
 @kernel
-def _largest_of_part(row, first, stop):
+def _largest_within(row, first, stop):
     """Largest of ``row[first:stop]``, NaN left out."""
     top = _NOTHING
     whole = first + (stop - first) // BLOCK * BLOCK
@@ -152,15 +177,15 @@ def _largest_of_part(row, first, stop):
         here = largest_of_block(row, start)
         if here > top:
             top = here
-    for i in range(whole, stop):
-        if row[i] > top:
-            top = row[i]
-    return top
+    here = _maximum_of(row, whole, stop)
+    return here if here > top else top
 
 
 @kernel
 def _sum_part(row, first, stop, top):
-    """Sum of ``exp(row[first:stop] - top)``: float32 within blocks of 64, float64 over them."""
+    """Sum of ``exp(row[first:stop] - top)``: float32 within a part and within blocks, float64 over them."""
+    if stop - first == PART:
+        return np.float64(exponentials_of_part(row, first, top))
     total = 0.0
     whole = first + (stop - first) // BLOCK * BLOCK
     for start in range(first, whole, BLOCK):
@@ -171,12 +196,64 @@ def _sum_part(row, first, stop, top):
 
 
 @kernel
+def _join_part(row, first, stop, here, top, total):
+    """The largest value and the sum so far, by one more part, whose largest value is ``here``.
+
+    The sum is made smaller when a part has a larger value than those before (Milakov and Gimelshein, "Online normalizer
+    calculation for softmax", 2018).
+    """
+    if here > top:
+        total *= exponential(top, here)
+        top = here
+    if top > _NOTHING:
+        total += _sum_part(row, first, stop, top)
+    else:
+        for i in range(first, stop):
+            if row[i] != row[i]:
+                total = np.nan
+    return top, total
+
+
+@kernel
+def _logarithm(top, total):
+    """Of the sum: minus infinity where no value is above that, NaN where one is no number."""
+    if top == _NOTHING and total == 0.0:
+        return -np.inf
+    return np.float64(top) + math.log(total)
+
+
+@kernel
+def log_sum_exp_and_largest(row):
+    """Both in one pass.
+
+    Parameters
+    ----------
+    row : float32[V]
+
+    Returns
+    -------
+    (float64, int64)
+        As of :func:`log_sum_exp` and :func:`largest`.
+    """
+    top, total = _NOTHING, 0.0
+    best = np.int64(0)
+    for first in range(0, row.size, PART):
+        stop = min(first + PART, row.size)
+        here = _largest_within(row, first, stop)
+        if here > top:
+            best = first
+        top, total = _join_part(row, first, stop, here, top, total)
+    if top > _NOTHING:
+        while row[best] != top:
+            best += 1
+    return _logarithm(top, total), best
+
+
+@kernel
 def log_sum_exp(row):
     """Logarithm of the sum of the exponentials: what a logit exceeds its log-probability by.
 
-    Part after part, each while it is in the nearest cache: its largest value, then its sum, with the sum so far made
-    smaller when a part has a larger value than those before (Milakov and Gimelshein, "Online normalizer calculation
-    for softmax", 2018).
+    Part after part, each while it is in the nearest cache: its largest value, then its sum.
 
     Parameters
     ----------
@@ -188,22 +265,29 @@ def log_sum_exp(row):
     float64
         Minus infinity when all values are; NaN when one is NaN or infinity, which no sound model gives.
     """
+    return log_sum_exp_and_largest(row)[0]
+
+
+@kernel
+def log_sum_exp_by_blocks(row, maxima):
+    """The same, and what :func:`block_maxima` writes, in one pass.
+
+    Parameters
+    ----------
+    row : float32[V]
+    maxima : float32[(V + 63) // 64]
+        Written.
+
+    Returns
+    -------
+    float64
+        As of :func:`log_sum_exp`.
+    """
     top, total = _NOTHING, 0.0
-    for first in range(0, row.size, _PART):
-        stop = min(first + _PART, row.size)
-        here = _largest_of_part(row, first, stop)
-        if here > top:
-            total *= exponential(top, here)
-            top = here
-        if top > _NOTHING:
-            total += _sum_part(row, first, stop, top)
-        else:
-            for i in range(first, stop):
-                if row[i] != row[i]:
-                    return np.nan
-    if top == _NOTHING:
-        return -np.inf
-    return np.float64(top) + math.log(total)
+    for first in range(0, row.size, PART):
+        stop = min(first + PART, row.size)
+        top, total = _join_part(row, first, stop, _part_maxima(row, first, stop, maxima), top, total)
+    return _logarithm(top, total)
 
 
 @kernel
@@ -296,21 +380,46 @@ def _offer_part(source, first, stop, floor, k, values, indices, n):
 
 
 @kernel
+def _blocks_top(maxima, first, stop):
+    """Largest of the maxima of a part's blocks."""
+    return largest_of_sixteen(maxima, first) if stop - first == PART_BLOCKS else _maximum_of(maxima, first, stop)
+
+
+@kernel
+def _floor_of(maxima, k, values, indices):
+    """A value that at least ``k`` values reach: the k-th largest of the parts' maxima, of the blocks' or none."""
+    blocks = maxima.size
+    n = np.int64(0)
+    if k <= (blocks + PART_BLOCKS - 1) // PART_BLOCKS:
+        for first in range(0, blocks, PART_BLOCKS):
+            top = _blocks_top(maxima, first, min(first + PART_BLOCKS, blocks))
+            if n < k or top > values[0]:
+                n = offer_best(top, first, k, values, indices, n)
+        return values[0]
+    if k <= blocks:
+        _offer_part(maxima, 0, blocks, _NOTHING, k, values, indices, n)
+        return values[0]
+    return _NOTHING
+
+
+@kernel
 def gather_best(row, k, maxima, values, indices):
     """The same without order, the worst of them at place 0; arguments as for :func:`select_blocks`."""
     k = min(k, row.size)
     if k <= 0:
         return 0
     blocks = (row.size + BLOCK - 1) // BLOCK
-    floor = _NOTHING
-    if k <= blocks:
-        _offer_part(maxima, 0, blocks, _NOTHING, k, values, indices, 0)
-        floor = values[0]
+    floor = _floor_of(maxima[:blocks], k, values, indices)
     n = np.int64(0)
-    for block in range(blocks):
-        if maxima[block] >= floor and (n < k or maxima[block] > values[0]):
-            first = block * BLOCK
-            n = _offer_part(row, first, min(first + BLOCK, row.size), floor, k, values, indices, n)
+    for part in range(0, blocks, PART_BLOCKS):
+        end = min(part + PART_BLOCKS, blocks)
+        top = _blocks_top(maxima, part, end)
+        if top < floor or (n == k and not top > values[0]):
+            continue
+        for block in range(part, end):
+            if maxima[block] >= floor and (n < k or maxima[block] > values[0]):
+                first = block * BLOCK
+                n = _offer_part(row, first, min(first + BLOCK, row.size), floor, k, values, indices, n)
     return n
 
 
@@ -334,6 +443,49 @@ def select_blocks(row, k, maxima, values, indices):
     n = gather_best(row, k, maxima, values, indices)
     sort_best(values, indices, n)
     return n
+
+
+@kernel
+def select_changed(row, k, maxima, values, indices):
+    """The same from maxima of the row as it was before some values became smaller.
+
+    Maxima of blocks that would be looked at are made true until all of these are: then no other block has a value among
+    the best.
+
+    Parameters
+    ----------
+    row : float32[V]
+    k : int64
+    maxima : float32[(V + 63) // 64]
+        At least the largest value of each block; corrected.
+    values, indices : float32[k], int32[k]
+        Written.
+
+    Returns
+    -------
+    int64
+    """
+    count = min(k, row.size)
+    blocks = (row.size + BLOCK - 1) // BLOCK
+    changed = count > 0
+    rounds = 0
+    while changed and rounds < _ROUNDS:
+        floor = _floor_of(maxima[:blocks], count, values, indices)
+        changed = False
+        for part in range(0, blocks, PART_BLOCKS):
+            end = min(part + PART_BLOCKS, blocks)
+            if _blocks_top(maxima, part, end) < floor:
+                continue
+            for block in range(part, end):
+                if maxima[block] >= floor:
+                    first = block * BLOCK
+                    top = _largest_within(row, first, min(first + BLOCK, row.size))
+                    changed = changed or top < maxima[block]
+                    maxima[block] = top
+        rounds += 1
+    if changed:
+        block_maxima(row, maxima)
+    return select_blocks(row, k, maxima, values, indices)
 
 
 @kernel

@@ -7,39 +7,56 @@ import numpy as np
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER
 from numba_nlp.reference.generation.beams import best_candidates, ends_row, finish_row, move_rows
 
-__all__ = ["advance_group", "penalize_chosen"]
+__all__ = ["advance_group", "advance_unit", "penalize_chosen", "place_group", "rest_unit"]
 
 
-def penalize_chosen(logits, chosen, penalty):
+def penalize_chosen(logits, tokens, group, penalty):
     """Make tokens that earlier groups chose in this step less probable."""
     vocabulary = logits.shape[1]
-    for rows, tokens in zip(np.split(logits, len(chosen)), chosen, strict=True):
-        for token in tokens[tokens < vocabulary]:
+    for rows, chosen in zip(np.split(logits, len(tokens)), tokens[:, :group], strict=True):
+        for token in chosen[chosen < vocabulary]:
             rows[:, token] -= penalty
+
+
+def place_group(group, vocabulary, next_tokens, next_parents, tokens, reads, parents):
+    """Put what one group chose among that of all groups."""
+    sentences, groups, beams = tokens.shape
+    tokens[:, group] = next_tokens.reshape(sentences, beams)
+    reads[:, group] = np.where(tokens[:, group] < vocabulary, tokens[:, group], 0)
+    numbers = np.arange(sentences * groups * beams).reshape(tokens.shape)[:, group].ravel()
+    parents[:, group] = numbers[next_parents].reshape(sentences, beams)
 
 
 def advance_group(logits, shifts, rows, filled, units, padding, rules, state, scratch, next_rows, next_tokens, parents):
     """Take one step of one group of all sentences that go on."""
     beams = state.running.shape[1]
-    width = filled + 1 - rules.prompt_width
     for a, unit in enumerate(units):
         if state.done[unit]:
-            state.tokens[width - 1, unit] = padding
-            state.parents[width - 1, unit] = range(beams)
+            rest_unit(filled, unit, padding, rules, state)
         else:
             n = best_candidates(logits, shifts, state.running[unit], a * beams, scratch)
-            candidates = [(scratch.totals[i], scratch.beams[i], scratch.tokens[i], scratch.values[i]) for i in range(n)]
-            _advance(rows[a * beams :], filled, unit, candidates, rules, state)
+            advance_unit(rows, a * beams, filled, unit, n, rules, state, scratch)
         move_rows(rows, filled, a * beams, unit, rules, state, next_rows, next_tokens, parents)
+    return int((state.done[units] == 0).sum())
 
 
-def _advance(rows, filled, unit, candidates, rules, state):
+def rest_unit(filled, unit, padding, rules, state):
+    """Let a group that is done choose padding."""
+    step = filled - rules.prompt_width
+    state.tokens[step, unit] = padding
+    state.parents[step, unit] = range(state.running.shape[1])
+
+
+def advance_unit(rows, first_row, filled, unit, n, rules, state, scratch):
+    """Take one step of one group of one sentence."""
+    candidates = [(scratch.totals[i], scratch.beams[i], scratch.tokens[i], scratch.values[i]) for i in range(n)]
     beams = state.running.shape[1]
     width = filled + 1 - rules.prompt_width
     norm = np.float32(float(width) ** rules.length_penalty)
+    ending = rules.eos_ids, rules.stop_tokens, rules.stop_offsets
     ends = [
-        ends_row(rows[beam], rules.prompt_width, filled, token, rules.eos_ids, rules.stop_tokens, rules.stop_offsets)
-        for _, beam, token, _ in candidates
+        scratch.hits[i] == 1 or ends_row(rows[first_row + beam], rules.prompt_width, filled, token, *ending)
+        for i, (_, beam, token, _) in enumerate(candidates)
     ]
     for (total, beam, token, value), end in list(zip(candidates, ends, strict=True))[:beams]:
         if end:

@@ -28,6 +28,7 @@ def draw_candidates(logits, shifts, running, first_row, seed, key, step, draws, 
     drawn.sort(key=lambda candidate: (-candidate[1], *candidate[3:]))
     for i, (_, total, value, beam, token) in enumerate(drawn):
         scratch.totals[i], scratch.values[i], scratch.beams[i], scratch.tokens[i] = total, value, beam, token
+        scratch.hits[i] = 0
     return len(drawn)
 
 

@@ -39,6 +39,7 @@ def best_candidates(logits, shifts, running, first_row, scratch):
     n = min(len(found), scratch.totals.size)
     for i, (total, value, beam, token) in enumerate(found[:n]):
         scratch.totals[i], scratch.values[i], scratch.beams[i], scratch.tokens[i] = total, value, beam, token
+        scratch.hits[i] = 0
     return n
 
 
@@ -69,7 +70,8 @@ def advance_sentence(rows, first_row, filled, sentence, n, rules, state, scratch
             rules.stop_tokens,
             rules.stop_offsets,
         )
-        candidates.append((scratch.totals[i], beam, token, scratch.values[i], ends or filled + 1 >= rules.max_length))
+        hit = ends or scratch.hits[i] == 1 or filled + 1 >= rules.max_length
+        candidates.append((scratch.totals[i], beam, token, scratch.values[i], hit))
 
     norm = np.float32(float(width) ** rules.length_penalty)
     for total, beam, token, value, hit in candidates[:beams]:

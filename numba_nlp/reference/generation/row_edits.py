@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp.reference.generation.row_rules import apply_forced_rules, apply_history_rules
+from numba_nlp.reference.generation.row_values import block_maxima
 from numba_nlp.reference.generation.warpers import warp_row
 
 __all__ = ["allow_only", "force_rows", "renormalize_rows", "restrict_rows", "shift_rows", "to_values", "warp_rows"]
@@ -14,9 +15,12 @@ def _log_sum_exp(row):
     return np.logaddexp.reduce(row.astype(np.float64))
 
 
-def shift_rows(logits, shifts):
+def shift_rows(logits, shifts, maxima):
     """The shift of each row whose values are log-probabilities."""
+    for values, best in zip(logits, maxima, strict=True):
+        block_maxima(values, best)
     shifts[:] = [_log_sum_exp(row) for row in logits]
+    return next((row for row, shift in enumerate(shifts) if np.isnan(shift)), -1)
 
 
 def restrict_rows(logits, shifts, rows, firsts, filled, sources, numbers, rules, saved):

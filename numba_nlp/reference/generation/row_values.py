@@ -69,3 +69,20 @@ def sort_best(values, indices, n):
     """The best first."""
     order = sorted(range(n), key=lambda place: (-values[place], indices[place]))
     values[:n], indices[:n] = values[order], indices[order]
+
+
+def select_changed(row, k, maxima, values, indices):
+    """The same; and the maxima may become those of the row."""
+    block_maxima(row, maxima)
+    return select_top(row, k, maxima, values, indices)
+
+
+def log_sum_exp_and_largest(row):
+    """Both."""
+    return log_sum_exp(row), largest(row)
+
+
+def log_sum_exp_by_blocks(row, maxima):
+    """Both."""
+    block_maxima(row, maxima)
+    return log_sum_exp(row)

@@ -52,14 +52,14 @@ def run(search, module):
     rows = generator.integers(0, vocabulary, (groups, sentences * width, rules.max_length)).astype(np.int32)
     history = []
     for filled in range(rules.prompt_width, rules.max_length):
-        chosen = np.zeros((sentences, 0), np.int64)
+        chosen, reads, continued = (np.zeros((sentences, groups, width), np.int64) for _ in range(3))
         for group in range(groups):
             logits = generator.integers(0, 40, (sentences * width, vocabulary)).astype(np.float32) / 4
             shifts = np.full(sentences * width, 12.0)
-            module.penalize_chosen(logits, chosen, np.float32(search["penalty"]))
+            module.penalize_chosen(logits, chosen, group, np.float32(search["penalty"]))
             next_rows = rows[group].copy()
             tokens, parents = np.zeros(sentences * width, np.int64), np.zeros(sentences * width, np.int64)
-            module.advance_group(
+            still_open = module.advance_group(
                 logits,
                 shifts,
                 rows[group],
@@ -74,8 +74,12 @@ def run(search, module):
                 parents,
             )
             rows[group] = next_rows
-            chosen = np.concatenate([chosen, tokens.reshape(sentences, width)], axis=1)
-            history.append([logits.copy(), tokens, parents, *map(np.copy, state)])
+            module.place_group(group, vocabulary, tokens, parents, chosen, reads, continued)
+            placed = map(np.copy, (chosen, reads, continued))
+            history.append([logits.copy(), tokens, parents, still_open, *placed, *map(np.copy, state)])
+        rows_of = np.arange(sentences * groups * width).reshape(chosen.shape)
+        assert (continued // (groups * width) == np.arange(sentences)[:, None, None]).all()
+        assert (continued // width == rows_of // width).all()
     return history, state
 
 
@@ -104,6 +108,6 @@ def test_every_group_ends_with_rows(search):
 
 def test_a_token_is_penalized_for_each_time():
     for module in (compiled, plain):
-        logits = np.zeros((4, 3), np.float32)
-        module.penalize_chosen(logits, np.array([[1, 1, 9], [0, 2, 9]]), np.float32(0.5))
-        assert logits.tolist() == [[0, -1, 0], [0, -1, 0], [-0.5, 0, -0.5], [-0.5, 0, -0.5]]
+        logits = np.zeros((6, 3), np.float32)
+        module.penalize_chosen(logits, np.array([[[1, 1, 9], [2, 2, 2]], [[0, 2, 9], [1, 1, 1]]]), 1, np.float32(0.5))
+        assert logits.tolist() == [[0, -1, 0]] * 3 + [[-0.5, 0, -0.5]] * 3

@@ -18,7 +18,7 @@ from numba_nlp.kernels.generation.beam_memory import (
     new_beam_state,
 )
 from numba_nlp.kernels.generation.beam_sampling import new_draw_scratch
-from numba_nlp.kernels.generation.row_values import log_sum_exp
+from numba_nlp.kernels.generation.row_edits import shift_rows
 from numba_nlp.reference.generation import beam_sampling as plain_sampling
 from numba_nlp.reference.generation import beams as plain
 
@@ -53,6 +53,8 @@ def searches(draw):
         # few distinct values make ties
         "values": draw(st.sampled_from([3, 1000])),
         "banned": draw(st.sampled_from([0.0, 0.3])),
+        # the largest values of blocks, as they are before some are forbidden
+        "known": draw(st.booleans()),
         "seed": draw(st.integers(0, 2**32 - 1)),
     }
 
@@ -66,12 +68,16 @@ def run(search, module, sampling=None):
     rows[:, :, : rules.prompt_width] = generator.integers(0, vocabulary, rules.prompt_width)
     state = new_beam_state(sentences, beams, rules.max_length - rules.prompt_width)
     scratch = new_beam_scratch(rules.candidates, vocabulary)
+    if search["known"]:
+        maxima = np.zeros((sentences * beams, 1), np.float32)
+        scratch = scratch._replace(maxima=maxima, known=np.ones(sentences * beams, np.uint8))
     next_tokens, parents = np.zeros(sentences * beams, np.int64), np.zeros(sentences * beams, np.int64)
     active = np.arange(sentences, dtype=np.int32)
     history = []
     for filled in range(rules.prompt_width, rules.max_length):
         logits = (generator.integers(0, search["values"], (sentences * beams, vocabulary)) / 7).astype(np.float32)
-        shifts = np.array([log_sum_exp(row) for row in logits])
+        shifts = np.zeros(len(logits))
+        shift_rows(logits, shifts, maxima if search["known"] else np.zeros((len(logits), 1), np.float32))
         logits[generator.random(logits.shape) < search["banned"]] = -np.inf
         given = logits, shifts, rows[0], filled, active, rules, state
         results = rows[1], next_tokens, parents

@@ -30,7 +30,7 @@ def test_choices(logits, seed):
     results = []
     for module in (compiled, plain):
         tokens, values = np.full(len(logits), -5), np.zeros(len(logits), np.float32)
-        module.take_largest(logits, done, tokens, values)
+        assert module.take_largest(logits, done, tokens, values) == -1
         given_values = np.zeros(len(logits), np.float32)
         module.score_tokens(logits, np.argmax(logits, 1), given_values)
         results.append((tokens, values, given_values))
@@ -67,23 +67,27 @@ def test_tokens_are_put_behind_rows():
         tokens = np.array([2, 8, 6, 9])
         values = np.array([-1, -2, -3, -4], np.float32)
         stops = np.array([5, 6], np.int32), np.array([0, 2])
-        n = module.append_tokens(rows, 2, 1, np.array([2], np.int32), *stops, 99, tokens, values, done)
+        reads = np.full(4, -1)
+        n = module.append_tokens(rows, 2, 1, np.array([2], np.int32), *stops, 99, tokens, values, done, reads)
         assert n == 1
+        assert reads.tolist() == [0, 0, 0, 9]
         assert done.tolist() == [1, 1, 1, 0]
         assert rows[:, 2].tolist() == tokens.tolist() == [2, 99, 6, 9]
         assert values.tolist() == [-1, 0, -3, -4]
-        assert module.append_tokens(rows, 3, 1, nothing, *stops, 99, tokens, values, done) == 1
+        assert module.append_tokens(rows, 3, 1, nothing, *stops, 99, tokens, values, done, reads) == 1
         assert rows[:, 3].tolist() == [99, 99, 99, 9]
 
 
 def test_rows_of_nothing_have_no_value():
-    logits = np.full((1, 5), -np.inf, np.float32)
+    logits = np.full((3, 5), -np.inf, np.float32)
+    logits[1, 3] = 0.0
     for draw in (False, True):
-        tokens, values = np.zeros(1, np.int64), np.zeros(1, np.float32)
-        done = np.zeros(1, np.uint8)
+        tokens, values = np.zeros(3, np.int64), np.zeros(3, np.float32)
+        done = np.array([1, 0, 0], np.uint8)
         if draw:
-            keys, scratch = np.zeros(1, np.uint64), make_row_scratch(5, 1)
-            compiled.draw_rows(logits, done, make_rules(), np.uint64(1), keys, 0, scratch, tokens, values)
+            keys, scratch = np.zeros(3, np.uint64), make_row_scratch(5, 1)
+            wrong = compiled.draw_rows(logits, done, make_rules(), np.uint64(1), keys, 0, scratch, tokens, values)
         else:
-            compiled.take_largest(logits, done, tokens, values)
-        assert np.isnan(values[0])
+            wrong = compiled.take_largest(logits, done, tokens, values)
+        assert wrong == 2
+        assert np.isnan(values).tolist() == [False, False, True]

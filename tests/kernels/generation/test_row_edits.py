@@ -36,7 +36,7 @@ def run(module, rules, seed):
     def keep():
         results.append(logits - shifts[:, None])
 
-    module.shift_rows(logits, shifts)
+    assert module.shift_rows(logits, shifts, np.zeros((6, 1), np.float32)) == -1
     keep()
     module.restrict_rows(logits, shifts, rows, firsts, 4, sources, numbers, rules, scratch.saved)
     keep()
@@ -75,11 +75,14 @@ def test_rows_have_their_prompts(module):
 @pytest.mark.parametrize("module", [compiled, plain])
 def test_shifts_make_probabilities(module):
     logits, shifts = np.array([[1.0, 2.0, -np.inf], [50.0, 50.0, 50.0]], np.float32), np.zeros(2)
-    module.shift_rows(logits, shifts)
+    maxima = np.zeros((2, 1), np.float32)
+    assert module.shift_rows(logits, shifts, maxima) == -1
+    assert maxima.tolist() == [[2.0], [50.0]]
     np.testing.assert_allclose(np.exp(logits - shifts[:, None]).sum(1), 1.0, rtol=1e-6)
 
 
 def test_nan_is_seen():
-    shifts = np.zeros(1)
-    compiled.shift_rows(np.array([[1.0, np.nan]], np.float32), shifts)
-    assert np.isnan(shifts[0])
+    shifts = np.zeros(3)
+    logits = np.array([[1.0, 2.0], [1.0, np.nan], [np.nan, 1.0]], np.float32)
+    assert compiled.shift_rows(logits, shifts, np.zeros((3, 1), np.float32)) == 1
+    assert np.isnan(shifts).tolist() == [False, True, True]

@@ -40,6 +40,10 @@ def test_values_are_those_of_the_twin(row, k):
     np.testing.assert_array_equal(found, expected)
     assert top_of(kernels, row, k) == top_of(plain, row, k)
     np.testing.assert_allclose(kernels.log_sum_exp(row), plain.log_sum_exp(row), rtol=1e-7, atol=2e-7)
+    assert kernels.log_sum_exp_and_largest(row) == (kernels.log_sum_exp(row), plain.largest(row))
+    again = maxima_of(row)
+    assert kernels.log_sum_exp_by_blocks(row, again) == kernels.log_sum_exp(row)
+    np.testing.assert_array_equal(again, expected)
 
 
 @given(row=logits, k=st.integers(1, 70))
@@ -63,7 +67,7 @@ def test_selection_from_sorted_rows(order, k):
 def test_log_sum_exp_of_several_parts():
     """Largest value in any part; parts of nothing; NaN in any."""
     random = np.random.default_rng(0)
-    size = 3 * kernels._PART + 100
+    size = 12 * kernels.PART + 100
     for place in (0, 5000, 9000, size - 1):
         row = random.standard_normal(size).astype(np.float32)
         row[place] = 60
@@ -133,3 +137,20 @@ def test_weights_are_those_of_the_twin(row):
         # rounding of a difference, here up to 120, changes its exponential
         assert total == pytest.approx(plain.weigh_values(row, n, row.max(), expected), rel=1e-5)
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-38)
+
+
+@given(row=arrays.arrays(np.float32, st.sampled_from([100, 1024, 3000]), elements=values), data=st.data())
+def test_selection_when_values_became_smaller(row, data):
+    """What was largest is forbidden or made smaller: the maxima are those of before."""
+    k = data.draw(st.sampled_from([1, 3, 12, 40]))
+    maxima = maxima_of(row)
+    kernels.block_maxima(row, maxima)
+    order = np.argsort(-row, kind="stable")
+    changed = order[: data.draw(st.integers(0, 90))][:: data.draw(st.integers(1, 3))]
+    row[changed] = np.float32(data.draw(st.sampled_from([-np.inf, -61.0])))
+    results = []
+    for module in (kernels, plain):
+        found, indices = np.zeros(k, np.float32), np.zeros(k, np.int32)
+        n = module.select_changed(row, k, maxima.copy(), found, indices)
+        results.append((n, found[:n].tolist(), indices[:n].tolist()))
+    assert results[0] == results[1]
