@@ -137,7 +137,7 @@ LOOPS: dict[str, dict[str, Any]] = {
 STEPS = 24
 
 
-class GivenLogits:
+class _GivenLogits:
     """In place of the model's steps: other logits in each step, and the seconds that it takes to write them."""
 
     def __init__(self, logits: np.ndarray) -> None:
@@ -175,7 +175,7 @@ def our_loop(options: dict[str, Any]) -> Callable[[], tuple[np.ndarray, float]]:
     plan = Plan(config, Rows(prompts, None), None, SIZE, FILLED + STEPS, least, config.num_beams, PAD)
 
     def call() -> tuple[np.ndarray, float]:
-        steps: Any = GivenLogits(logits)
+        steps: Any = _GivenLogits(logits)
         edits = RowEdits(plan, (), None)
         start = time.perf_counter()
         if config.num_beams > 1:
@@ -195,7 +195,7 @@ def their_loop(options: dict[str, Any]) -> Callable[..., tuple[np.ndarray, float
 
     torch.set_num_threads(1)
     logits, histories = draw_inputs()
-    steps: Any = GivenLogits(logits)
+    steps: Any = _GivenLogits(logits)
 
     class Given(GPT2LMHeadModel):
         def forward(self, input_ids: Any = None, **kwargs: Any) -> Any:

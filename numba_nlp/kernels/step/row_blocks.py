@@ -96,7 +96,7 @@ if VECTOR:
     def _prefetch(builder, pointer):
         """Ask for the cache line of an address, which need not be one of the program, into the second cache.
 
-        The first one is full with rows and the panel at hand; asked for into that, float32 weights slowed products down.
+        The first one is full with rows and the panel at hand; into that, it slowed float32 down.
         """
         pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
         function = cgutils.get_or_insert_function(
