@@ -1,15 +1,19 @@
 """One step's work on rows of given logits, without a model: ours, and what ``generate`` of transformers does with them.
 
-Six rows of 65001 logits, a history of 40 tokens, one thread. Milliseconds a row and the ratio, rounds of both by turns,
+Six rows of 65001 logits, a history of 40 tokens, one thread. Microseconds a row and the ratio, rounds of both by turns,
 are printed by
 
     python -m asv_benchmarks.benchmarks.bench_generation_rows
+
+first of the processors and the choice alone, then of the whole loops of both, ``generate`` with a model that has its
+logits already; the time that these take is taken away.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
+import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -48,8 +52,8 @@ def ours(kind: str, options: dict[str, Any]) -> Callable[[np.ndarray], Any]:
     from numba_nlp.kernels.generation.rules import make_row_scratch, make_rules
 
     # compiled code knows functions by their own names only
-    apply_rules, log_sum_exp = row_rules.apply_rules, row_values.log_sum_exp
-    largest, select_top, sample_row = row_values.largest, row_values.select_top, sampling.sample_row
+    apply_rules, log_sum_exp_by_blocks = row_rules.apply_rules, row_values.log_sum_exp_by_blocks
+    largest, select_changed, sample_row = row_values.largest, row_values.select_changed, sampling.sample_row
 
     @njit(nogil=True)
     def greedy(logits, histories, source, rules, scratch, tokens, values, indices):
@@ -60,9 +64,9 @@ def ours(kind: str, options: dict[str, Any]) -> Callable[[np.ndarray], Any]:
     @njit(nogil=True)
     def beams(logits, histories, source, rules, scratch, tokens, values, indices):
         for row in range(logits.shape[0]):
-            shift = log_sum_exp(logits[row])
+            shift = log_sum_exp_by_blocks(logits[row], scratch.maxima)
             apply_rules(logits[row], shift, histories[row], 0, FILLED, source, rules, scratch.saved)
-            select_top(logits[row], values.shape[1], scratch.maxima, values[row], indices[row])
+            select_changed(logits[row], values.shape[1], scratch.maxima, values[row], indices[row])
 
     @njit(nogil=True)
     def sample(logits, histories, source, rules, scratch, tokens, values, indices):
@@ -122,6 +126,105 @@ def theirs(kind: str, options: dict[str, Any]) -> Callable[[np.ndarray], Any]:
     return call
 
 
+#: Name -> options of whole loops, in which no row ends.
+LOOPS: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "beams": {"num_beams": ROWS},
+    "beams, rules": {"num_beams": ROWS, "no_repeat_ngram_size": 3, "bad_words_ids": [[PAD]], "min_new_tokens": 56},
+    "beams, sampling": {"num_beams": ROWS, "do_sample": True, "top_k": 50, "temperature": 0.8},
+    "sampling, top 50 nucleus": {"do_sample": True, "top_k": 50, "top_p": 0.9, "temperature": 0.8},
+}
+STEPS = 24
+
+
+class _GivenLogits:
+    """In place of the model's steps: other logits in each step, and the seconds that it takes to write them."""
+
+    def __init__(self, logits: np.ndarray) -> None:
+        self._given, self._logits, self._step, self.seconds = logits, logits.copy(), 0, 0.0
+
+    def start(self) -> np.ndarray:
+        return self.advance(None)
+
+    def advance(self, tokens: Any, parents: Any = None) -> np.ndarray:
+        start = time.perf_counter()
+        # by one factor in each step, so that the same tokens in another order have another sum
+        np.multiply(self._given, np.float32(1 + self._step / 128), out=self._logits)
+        self._step += 1
+        self.seconds += time.perf_counter() - start
+        return self._logits
+
+    def keep(self, prompts: np.ndarray) -> None:
+        raise AssertionError("no row ends")
+
+
+def our_loop(options: dict[str, Any]) -> Callable[[], tuple[np.ndarray, float]]:
+    """A whole generation: tokens, or the scores of beams; and seconds a row and step."""
+    from numba_nlp.generation.beam_search import search_beams
+    from numba_nlp.generation.choice import choose_tokens
+    from numba_nlp.generation.config import GenerationConfig
+    from numba_nlp.generation.edits import RowEdits
+    from numba_nlp.generation.plan import Plan
+    from numba_nlp.generation.prompts import Rows
+
+    logits, histories = draw_inputs()
+    config = GenerationConfig.from_dict({"max_new_tokens": STEPS, "eos_token_id": EOS, "pad_token_id": PAD, **options})
+    # rows of one prompt, or of as many prompts as there are rows
+    prompts = histories[: 1 if config.num_beams > 1 else ROWS, :FILLED].astype(np.int64)
+    least = FILLED + config.min_new_tokens if config.min_new_tokens is not None else config.min_length
+    plan = Plan(config, Rows(prompts, None), None, SIZE, FILLED + STEPS, least, config.num_beams, PAD)
+
+    def call() -> tuple[np.ndarray, float]:
+        steps: Any = _GivenLogits(logits)
+        edits = RowEdits(plan, (), None)
+        start = time.perf_counter()
+        if config.num_beams > 1:
+            found = search_beams(steps, plan, edits, None, np.uint64(1))[1]
+        else:
+            found = choose_tokens(steps, plan, edits, None, None, np.uint64(1))[0]
+        return found, (time.perf_counter() - start - steps.seconds) / STEPS / ROWS
+
+    return call
+
+
+def their_loop(options: dict[str, Any]) -> Callable[..., tuple[np.ndarray, float]]:
+    """The same with ``generate`` of transformers."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+    from transformers.modeling_outputs import CausalLMOutput
+
+    torch.set_num_threads(1)
+    logits, histories = draw_inputs()
+    steps: Any = _GivenLogits(logits)
+
+    class Given(GPT2LMHeadModel):
+        def forward(self, input_ids: Any = None, **kwargs: Any) -> Any:
+            return CausalLMOutput(logits=torch.from_numpy(steps.advance(None))[: len(input_ids), None])
+
+    # the embedding is not used: a small one
+    config = GPT2Config(vocab_size=2, n_embd=2, n_head=1, n_layer=1, bos_token_id=0, eos_token_id=None)
+    model: Any = Given(config).eval()
+    model.config.vocab_size = SIZE
+    beams = options.get("num_beams", 1)
+    settings = {"top_k": None, "eos_token_id": EOS, "pad_token_id": PAD, "max_new_tokens": STEPS} | options
+    settings |= {"return_dict_in_generate": True, "use_cache": False}
+    prompts = torch.from_numpy(histories[: 1 if beams > 1 else ROWS, :FILLED]).long()
+    mask = torch.ones_like(prompts)
+
+    def call(scores: bool = False) -> tuple[np.ndarray, float]:
+        steps.__init__(logits)
+        torch.manual_seed(1)
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            start = time.perf_counter()
+            out = model.generate(prompts, attention_mask=mask, output_scores=scores, **settings)
+            elapsed = time.perf_counter() - start
+        found = out.sequences_scores if scores else out.sequences
+        return found.numpy(), (elapsed - steps.seconds) / STEPS / ROWS
+
+    return call
+
+
 class GenerationRows:
     """Rules and selection of one step; the logits are written anew before each, as a model does."""
 
@@ -143,11 +246,18 @@ class GenerationRows:
         self._call(self._row)
 
 
-def ratios(rounds: int = 40) -> None:
-    """Print how many times as long transformers takes: of the medians, and of the quickest rounds.
+def report(case: str, seconds: list[list[float]]) -> None:
+    """Print how many times as long the first takes as the second, by medians and by the quickest rounds."""
+    theirs, mine = (statistics.median(taken) for taken in seconds)
+    print(
+        f"{case:26} ours {mine * 1e6:6.1f} microseconds a row, transformers {theirs * 1e6:7.1f}   "
+        f"transformers / ours: medians {theirs / mine:.1f}, quickest {min(seconds[0]) / min(seconds[1]):.1f}",
+        flush=True,
+    )
 
-    Tokens of greedy search are compared, and the best candidates of all beams.
-    """
+
+def ratios(rounds: int = 40) -> None:
+    """Processors and choice; tokens of greedy search are compared, and the best candidates of all beams."""
     logits = draw_inputs()[0]
     for case, (kind, options) in CASES.items():
         calls = [theirs(kind, options), ours(kind, options)]
@@ -164,15 +274,24 @@ def ratios(rounds: int = 40) -> None:
                 fresh = logits.copy()
                 start = time.perf_counter()
                 call(fresh)
-                taken.append((time.perf_counter() - start) / ROWS * 1e3)
-        print(
-            f"{case:24} ours {statistics.median(seconds[1]):.3f} ms a row, transformers "
-            f"{statistics.median(seconds[0]):.3f}   transformers / ours: medians "
-            f"{statistics.median(seconds[0]) / statistics.median(seconds[1]):.1f}, "
-            f"quickest {min(seconds[0]) / min(seconds[1]):.1f}",
-            flush=True,
-        )
+                taken.append((time.perf_counter() - start) / ROWS)
+        report(case, seconds)
+
+
+def loop_ratios(rounds: int = 15) -> None:
+    """Whole loops; tokens are compared where none is drawn, of beams their scores: many rows are as good as others."""
+    for case, options in LOOPS.items():
+        calls = [their_loop(options), our_loop(options)]
+        found = [calls[0](scores="num_beams" in options)[0], calls[1]()[0]]
+        if "do_sample" not in options:
+            np.testing.assert_allclose(*found, rtol=1e-5)
+        seconds: list[list[float]] = [[], []]
+        for _ in range(rounds):
+            for call, taken in zip(calls, seconds, strict=True):
+                taken.append(call()[1])
+        report(f"loop: {case}", seconds)
 
 
 if __name__ == "__main__":
     ratios()
+    loop_ratios()

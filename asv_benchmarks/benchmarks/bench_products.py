@@ -18,9 +18,9 @@ import numpy as np
 from numba_nlp.generation.packing import KINDS, pack_matrices
 from numba_nlp.kernels.step.products import COLUMNS, MULTIPLY, PACK, columns_of, new_packed_rows
 
-#: Name -> outputs and depth: the output layer of OPUS-MT models, and layers of GPT-2.
-SIZES = {"65001x512": (65001, 512), "3072x768": (3072, 768), "768x3072": (768, 3072)}
-ROWS = (1, 5, 6, 15, 18, 60)
+#: Name -> outputs and depth: the output layer of OPUS-MT models, and layers of GPT-2 and BART-large.
+SIZES = {"65001x512": (65001, 512), "3072x768": (3072, 768), "768x3072": (768, 3072), "1024x4096": (1024, 4096)}
+ROWS = (1, 5, 6, 15, 18, 25, 60)
 LIBRARIES = ("torch", *KINDS)
 
 

@@ -78,12 +78,11 @@ def generate(
     decode : callable, optional
         ``ids, int32 [n] -> text``, in place of a tokenizer.
     engine : {"auto", "numba", "torch", "device"}
-        What computes the decoder's steps, and what follows on their logits: "numba" and "torch" compute the steps so,
-        and the rest is compiled on the host, see :func:`numba_nlp.generation.step_choice.choose_steps`; with "device"
-        torch does everything on the device of the model, without waiting for the host. "auto": "device" on CUDA, else
-        Numba where it can.
+        What computes: with "numba" and "torch" the model runs so, and what follows on its logits is compiled on the
+        host, see :func:`numba_nlp.generation.step_choice.choose_steps`; with "device" torch does everything on the
+        device of the model, without waiting for the host. "auto": "device" on CUDA, else Numba where it can.
     weights : {"auto", "float32", "float16", "bfloat16", "int8"}
-        How Numba's steps keep the decoder's weights. "auto": exactly, with 16 bits where the checkpoint had no more.
+        How Numba keeps weights. "auto": exactly, with 16 bits where the checkpoint had no more.
     **options
         Changes of the config, see :class:`GenerationConfig`.
 

@@ -1,11 +1,11 @@
-"""A decoder's weights as its Numba step reads them: packed once for each kind, and kept with the model."""
+"""Weights of a model as the Numba kernels read them: packed once for each kind, and kept with the model."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from numba_nlp.generation.packing import WeightKind, pack_matrices
 from numba_nlp.kernels.step.activations import CODES
+from numba_nlp.kernels.step.any_kind import AnyMatrices, of_any_kind
 from numba_nlp.kernels.step.decoder_memory import DecoderWeights
-from numba_nlp.kernels.step.products import Matrices
 from numba_nlp.kernels.step.row_blocks import COLUMNS
 from numba_nlp.models.decoder import DecoderModel
 from numba_nlp.models.encoder_decoder import EncoderDecoder
@@ -22,14 +22,36 @@ from numba_nlp.models.layers.activations import ACTIVATIONS
 from numba_nlp.models.layers.norms import RmsNorm
 from numba_nlp.models.layers.positions import CountedSines, LearnedPositions
 
-__all__ = ["Weights", "choose_kind", "has_step", "plan_of"]
+__all__ = ["Plan", "Weights", "choose_kind", "has_step", "plan_of"]
 
 Weights = Literal["auto", "float32", "float16", "bfloat16", "int8"]
 
+
+class Plan(NamedTuple):
+    """The packed weights of a model.
+
+    Attributes
+    ----------
+    decoder : DecoderWeights
+    encoder : DecoderWeights or None
+        None: the model is a decoder alone.
+    source_maps : AnyMatrices or None
+        For each layer of the decoder, keys and values of what the encoder gives.
+    """
+
+    decoder: DecoderWeights
+    encoder: DecoderWeights | None
+    source_maps: AnyMatrices | None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all packed matrices."""
+        parts: list[Any] = [*self.decoder, self.source_maps, *(self.encoder or ())]
+        return sum(array.nbytes for part in parts if isinstance(part, AnyMatrices) for array in part[1:5])
+
+
 #: Plans by model, and by kind: what its weights were then, and the plan.
-_plans: weakref.WeakKeyDictionary[nn.Module, dict[str, tuple[tuple[Any, ...], DecoderWeights]]] = (
-    weakref.WeakKeyDictionary()
-)
+_plans: weakref.WeakKeyDictionary[nn.Module, dict[str, tuple[tuple[Any, ...], Plan]]] = weakref.WeakKeyDictionary()
 _kinds: weakref.WeakKeyDictionary[nn.Module, tuple[tuple[Any, ...], WeightKind]] = weakref.WeakKeyDictionary()
 _lock = Lock()
 
@@ -46,7 +68,7 @@ def choose_kind(model: Any, weights: Weights = "auto") -> WeightKind:
     ----------
     model : Model
     weights : {"auto", "float32", "float16", "bfloat16", "int8"}
-        "auto": by as few bits as hold the decoder's weights exactly, 16 if the checkpoint had such numbers.
+        "auto": by as few bits as hold all weights exactly, 16 if the checkpoint had such numbers.
 
     Raises
     ------
@@ -65,8 +87,8 @@ def choose_kind(model: Any, weights: Weights = "auto") -> WeightKind:
     return known[1]
 
 
-def plan_of(model: Any, kind: WeightKind) -> DecoderWeights:
-    """The weights of a model's decoder, packed at the first call and again after they have changed.
+def plan_of(model: Any, kind: WeightKind) -> Plan:
+    """The weights of a model, packed at the first call and again after they have changed.
 
     Parameters
     ----------
@@ -83,33 +105,19 @@ def plan_of(model: Any, kind: WeightKind) -> DecoderWeights:
     with _lock:
         plans = _plans.setdefault(model, {})
         if kind not in plans or plans[kind][0] != state:
-            plans[kind] = (state, _decoder_plan(model, kind) if isinstance(model, DecoderModel) else _plan(model, kind))
+            plans[kind] = (state, _pack(model, kind))
         return plans[kind][1]
-
-
-def _parts(model: Any) -> tuple[nn.Module, ...]:
-    """What a decoder's step reads."""
-    tokens = model.decoder.tokens if isinstance(model, DecoderModel) else _tokens(model)
-    return model.decoder, tokens, model.output
-
-
-def _tokens(model: EncoderDecoder) -> nn.Embedding:
-    return model.tokens if model.decoder_tokens is None else model.decoder_tokens
 
 
 def _state(model: Any) -> tuple[Any, ...]:
     """What changes when weights do: a tensor counts writes to it, and one in its place lies elsewhere."""
-    tensors = [tensor for part in _parts(model) for tensor in (*part.parameters(), *part.buffers())]
-    if isinstance(model, EncoderDecoder) and model.logits_bias is not None:
-        tensors.append(model.logits_bias)
+    tensors = [*model.parameters(), *model.buffers()]
     # tensors made in inference mode count nothing
     return tuple((tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version) for tensor in tensors)
 
 
 def _fewest_bits(model: Any) -> WeightKind:
-    matrices = [
-        tensor.detach() for part in _parts(model) for tensor in part.parameters() if tensor.ndim == 2 and tensor.numel()
-    ]
+    matrices = [tensor.detach() for tensor in model.parameters() if tensor.ndim == 2 and tensor.numel()]
     for kind, dtype in (("float16", torch.float16), ("bfloat16", torch.bfloat16)):
         # matrix by matrix, the first that is not exact ends it
         if all(bool((matrix.to(dtype).to(matrix.dtype) == matrix).all()) for matrix in matrices):
@@ -122,13 +130,15 @@ def _array(tensor: Tensor) -> np.ndarray:
     return tensor.detach().to("cpu", torch.float32).contiguous().numpy()
 
 
-def _empty(kind: WeightKind) -> Matrices:
+def _empty(kind: WeightKind) -> AnyMatrices:
     """No matrix, of the same types."""
-    like = pack_matrices([np.zeros((1, 1), np.float32)], None, kind)
-    return Matrices(like.panels[:0], like.scales[:0], like.sums[:0], like.bias[:0], 0, 0)
+    like = of_any_kind(pack_matrices([np.zeros((1, 1), np.float32)], None, kind), kind)
+    return AnyMatrices(like.kind, like.panels[:0], like.scales[:0], like.sums[:0], like.bias[:0], 0, 0)
 
 
-def _matrices(linears: Sequence[Any], kind: WeightKind, rows: slice = slice(None), *, deeper: bool = False) -> Matrices:
+def _matrices(
+    linears: Sequence[Any], kind: WeightKind, rows: slice = slice(None), *, deeper: bool = False
+) -> AnyMatrices:
     """The matrices of linear maps, some rows of them; ``deeper``: for input that fills whole panels."""
     if not linears:
         return _empty(kind)
@@ -137,7 +147,7 @@ def _matrices(linears: Sequence[Any], kind: WeightKind, rows: slice = slice(None
     if deeper and more:
         weights = [np.pad(matrix, ((0, 0), (0, more))) for matrix in weights]
     biases = None if linears[0].bias is None else [_array(linear.bias[rows]) for linear in linears]
-    return pack_matrices(weights, biases, kind)
+    return of_any_kind(pack_matrices(weights, biases, kind), kind)
 
 
 def _norms(norms: Sequence[Any], width: int) -> np.ndarray:
@@ -156,7 +166,7 @@ def _code(activation: Any) -> int:
     return next(code for name, code in CODES.items() if ACTIVATIONS[name] is activation)
 
 
-def _feed_forward(blocks: Sequence[Any], kind: WeightKind) -> tuple[Matrices, Matrices, Matrices]:
+def _feed_forward(blocks: Sequence[Any], kind: WeightKind) -> tuple[AnyMatrices, AnyMatrices, AnyMatrices]:
     """Inner map, gate and outer map of each block."""
     parts = [block.feed_forward for block in blocks]
     if parts[0].gated:
@@ -168,17 +178,25 @@ def _feed_forward(blocks: Sequence[Any], kind: WeightKind) -> tuple[Matrices, Ma
     return first, gate, _matrices([part.output for part in parts], kind, deeper=True)
 
 
-def _logits(weight: Tensor, bias: np.ndarray | None, kind: WeightKind) -> tuple[Matrices, Matrices]:
+def _logits(weight: Tensor, bias: np.ndarray | None, kind: WeightKind) -> tuple[AnyMatrices, AnyMatrices]:
     """The output layer, cut where panels are whole, so that logits stand without gaps."""
     matrix, whole = _array(weight), len(weight) // COLUMNS * COLUMNS
     parts = []
     for rows in (slice(0, whole), slice(whole, None)):
         biases = None if bias is None else [bias[rows]]
-        parts.append(pack_matrices([matrix[rows]], biases, kind) if len(matrix[rows]) else _empty(kind))
+        some = pack_matrices([matrix[rows]], biases, kind) if len(matrix[rows]) else None
+        parts.append(_empty(kind) if some is None else of_any_kind(some, kind))
     return parts[0], parts[1]
 
 
-def _decoder_plan(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
+def _pack(model: Any, kind: WeightKind) -> Plan:
+    if isinstance(model, DecoderModel):
+        return Plan(_decoder(model, kind), None, None)
+    maps = _matrices([block.source_attention.kv for block in model.decoder.blocks], kind)
+    return Plan(_stack(model, kind, decoder=True), _stack(model, kind, decoder=False), maps)
+
+
+def _decoder(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
     """Of GPT and its kin."""
     decoder, s = model.decoder, model.settings
     blocks = list(decoder.blocks)
@@ -222,20 +240,21 @@ def _decoder_plan(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
     )
 
 
-def _plan(model: EncoderDecoder, kind: WeightKind) -> DecoderWeights:
-    """Of the decoder of an encoder-decoder."""
-    stack, s = model.decoder, model.settings
+def _stack(model: EncoderDecoder, kind: WeightKind, *, decoder: bool) -> DecoderWeights:
+    """Of one side of an encoder-decoder."""
+    s = model.settings
+    stack, shape = (model.decoder, s.decoder) if decoder else (model.encoder, s.encoder)
     assert stack is not None
-    assert model.output is not None
-    shape, blocks = s.decoder, list(stack.blocks)
-    tokens = _tokens(model).weight
-    biases = [_array(bias).reshape(-1) for bias in (model.output.bias, model.logits_bias) if bias is not None]
+    blocks = list(stack.blocks)
     inner, gate, outer = _feed_forward(blocks, kind)
-    logits, last_logits = _logits(
-        tokens if model.output.weight is None else model.output.weight, np.sum(biases, axis=0) if biases else None, kind
-    )
     norms = [norm for block in blocks for norm in (block.attention_norm, block.source_norm, block.feed_forward_norm)]
-    positions, offset, padding = _positions(stack.positions, shape.width)
+    logits, last_logits = _empty(kind), _empty(kind)
+    # torch embeds the tokens of a source
+    tokens, positions, offset, padding = np.zeros((0, shape.width), np.float32), None, 0, -1
+    if decoder:
+        logits, last_logits = _output(model, kind)
+        tokens = _array(_tokens(model).weight)
+        positions, offset, padding = _positions(stack.positions)
     return DecoderWeights(
         layers=len(blocks),
         heads=shape.heads,
@@ -243,7 +262,7 @@ def _plan(model: EncoderDecoder, kind: WeightKind) -> DecoderWeights:
         norm_first=shape.norm_first,
         centred=not shape.rms_norm,
         gated=shape.gated,
-        with_source=True,
+        with_source=decoder,
         begin=s.norm_begin,
         end=s.norm_end,
         activation=_code(blocks[0].feed_forward.activation),
@@ -252,16 +271,16 @@ def _plan(model: EncoderDecoder, kind: WeightKind) -> DecoderWeights:
         output_scale=np.float32(s.output_scale),
         position_offset=offset,
         position_padding=padding,
-        tokens=_array(tokens),
-        positions=positions,
+        tokens=tokens,
+        positions=np.zeros((0, shape.width), np.float32) if positions is None else positions,
         scales=np.full(len(blocks), shape.scale, np.float32),
-        distances=_distances(stack.relative, shape.heads),
+        distances=_distances(stack.relative, shape.heads, both_sides=not decoder),
         edge_norms=_norms([stack.begin, stack.end], shape.width),
         norms=_norms(norms, shape.width).reshape(-1, 3, 2, shape.width),
         qkv=_matrices([block.attention.qkv for block in blocks], kind),
         joined=_matrices([block.attention.output for block in blocks], kind),
-        query=_matrices([block.source_attention.query for block in blocks], kind),
-        source_joined=_matrices([block.source_attention.output for block in blocks], kind),
+        query=_matrices([block.source_attention.query for block in blocks if decoder], kind),
+        source_joined=_matrices([block.source_attention.output for block in blocks if decoder], kind),
         inner=inner,
         gate=gate,
         outer=outer,
@@ -270,19 +289,30 @@ def _plan(model: EncoderDecoder, kind: WeightKind) -> DecoderWeights:
     )
 
 
-def _positions(positions: Any, width: int) -> tuple[np.ndarray, int, int]:
+def _output(model: EncoderDecoder, kind: WeightKind) -> tuple[AnyMatrices, AnyMatrices]:
+    assert model.output is not None
+    biases = [_array(bias).reshape(-1) for bias in (model.output.bias, model.logits_bias) if bias is not None]
+    weight = _tokens(model).weight if model.output.weight is None else model.output.weight
+    return _logits(weight, np.sum(biases, axis=0) if biases else None, kind)
+
+
+def _tokens(model: EncoderDecoder) -> nn.Embedding:
+    return model.tokens if model.decoder_tokens is None else model.decoder_tokens
+
+
+def _positions(positions: Any) -> tuple[np.ndarray | None, int, int]:
     """Table of positions, its row for the first token, and the token that has none."""
     if positions is None:
-        return np.zeros((0, width), np.float32), 0, -1
+        return None, 0, -1
     table = _array(positions.weight)
     if isinstance(positions, CountedSines):
         return table, positions.padding + 1, positions.padding
     return table, positions.unused if isinstance(positions, LearnedPositions) else 0, -1
 
 
-def _distances(relative: Any, heads: int) -> np.ndarray:
-    """Numbers of each head by how far behind a key is."""
+def _distances(relative: Any, heads: int, *, both_sides: bool) -> np.ndarray:
+    """Numbers of each head by how far behind a key is, or for both sides from the farthest key before on."""
     if relative is None:
         return np.zeros((heads, 0), np.float32)
-    buckets = relative.bucket_of[: relative.farthest + 1].flip(0)
+    buckets = relative.bucket_of if both_sides else relative.bucket_of[: relative.farthest + 1].flip(0)
     return np.ascontiguousarray(_array(relative.weight)[buckets.cpu().numpy()].T)

@@ -6,11 +6,10 @@ from typing import Any, cast
 
 import torch
 
-from numba_nlp.generation.decode_plan import Weights, has_step, plan_of
+from numba_nlp.generation.decode_plan import Weights, plan_of
 from numba_nlp.generation.engines import name_engine
 from numba_nlp.generation.numba_steps import threads_of
 from numba_nlp.generation.step_choice import StepEngine, choose_steps
-from numba_nlp.kernels.step.products import Matrices
 from numba_nlp.kernels.words import VECTOR
 from numba_nlp.models.encoder_decoder import EncoderDecoder
 
@@ -31,7 +30,7 @@ def describe(model: Any, *, engine: str = "auto", weights: Weights = "auto") -> 
     -------
     dict
         ``family``, ``device``, ``dtype`` of the model; ``encoder`` (None without one), ``prompts``, ``steps`` and
-        ``choice`` (rules, beams, sampling): "torch" or "numba"; ``weights``: how the steps keep the decoder's weights,
+        ``choice`` (rules, beams, sampling): "torch" or "numba"; ``weights``: how Numba keeps weights,
         ``packed_bytes``: memory that these take beside the model's own (packed here if they were not yet);
         ``threads``: that compute a step; ``vectors``: whether kernels are compiled with vector instructions.
 
@@ -56,10 +55,9 @@ def describe(model: Any, *, engine: str = "auto", weights: Weights = "auto") -> 
         "threads": torch.get_num_threads(),
         "vectors": VECTOR,
     }
-    if kind is not None and has_step(model):
+    if kind is not None:
         plan = plan_of(model, kind)
-        matrices = [part for part in plan if isinstance(part, Matrices)]
-        described["packed_bytes"] = sum(array.nbytes for part in matrices for array in part[:4])
+        described.update(encoder=described["encoder"] and "numba", prompts="numba", packed_bytes=plan.nbytes)
         described["threads"] = threads_of(plan, torch.get_num_threads())
     return described
 

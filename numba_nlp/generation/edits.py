@@ -54,7 +54,17 @@ class RowEdits:
         self._processors = tuple(processors)
         self._prefix_function = prefix_allowed_tokens_fn
         self._vocabulary = plan.vocabulary
-        self.rules = plan.row_rules()
+        self.rules = rules = plan.row_rules()
+        # calls that would change nothing are left out
+        self._restricts = bool(
+            rules.repetition_penalty != 1.0
+            or rules.no_repeat_ngram_size
+            or rules.encoder_no_repeat_ngram_size
+            or rules.bad_ids.size
+            or rules.bad_sequences.size
+            or (rules.eos_ids.size and (rules.min_length > plan.prompt_width or rules.min_new_tokens))
+        )
+        self._suppresses = bool(rules.suppressed_ids.size or rules.begin_suppressed_ids.size)
         self._sources = plan.source_ids()
         self._firsts = plan.firsts()
         self.scratch = make_row_scratch(plan.vocabulary, plan.max_length)
@@ -110,9 +120,11 @@ class RowEdits:
             first()
         if self._prefix_function is not None:
             self._allow(logits, rows, filled, numbers)
-        saved = self.scratch.saved
-        restrict_rows(logits, shifts, rows, self._firsts, filled, self._sources, numbers, self.rules, saved)
-        force_rows(logits, shifts, filled, self.rules)
+        if self._restricts:
+            saved = self.scratch.saved
+            restrict_rows(logits, shifts, rows, self._firsts, filled, self._sources, numbers, self.rules, saved)
+        if self._suppresses or self._forces(filled):
+            force_rows(logits, shifts, filled, self.rules)
         if self._processors:
             to_values(logits, shifts)
             for row in range(logits.shape[0]):
@@ -120,12 +132,15 @@ class RowEdits:
                     processor(logits[row], rows[row, :filled])
         return shifts
 
+    def _forces(self, filled: int) -> bool:
+        """Whether the next token is one of a few."""
+        rules = self.rules
+        first = filled == 1 and rules.forced_bos_id >= 0
+        return bool(first or (filled == rules.max_length - 1 and rules.forced_eos_ids.size > 0))
+
     def _raises_values(self, filled: int) -> bool:
         """Whether some value may become larger than the model gave it."""
-        rules = self.rules
-        forced = filled == 1 and rules.forced_bos_id >= 0
-        forced = forced or (filled == rules.max_length - 1 and rules.forced_eos_ids.size > 0)
-        return bool(forced or self._processors or rules.repetition_penalty != 1.0)
+        return bool(self._processors or self.rules.repetition_penalty != 1.0 or self._forces(filled))
 
     def warp(self, logits: np.ndarray, shifts: np.ndarray) -> None:
         """Temperature, and what the options of sampling keep."""

@@ -29,6 +29,10 @@ class Rows(NamedTuple):
     ids: np.ndarray
     mask: np.ndarray | None
 
+    def mask_array(self) -> np.ndarray:
+        """The mask, bool ``[rows, width]``, whether or not there is one."""
+        return np.ones(self.ids.shape, bool) if self.mask is None else self.mask.astype(bool)
+
     def lengths(self) -> np.ndarray:
         """Number of tokens that count in each row, int64 ``[rows]``."""
         if self.mask is None:

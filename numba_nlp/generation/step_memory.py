@@ -9,9 +9,11 @@ import numpy as np
 from numba_nlp.generation.packing import WeightKind
 from numba_nlp.kernels.step.decoder_memory import DecoderWeights, RowMemory, SourceMemory, StepScratch, padded
 from numba_nlp.kernels.step.products import columns_of, new_packed_rows
+from numba_nlp.kernels.step.reader import QUERIES, ReadScratch, row_parts
 from numba_nlp.kernels.step.row_blocks import COLUMNS
 
-__all__ = ["new_row_memory", "new_step_scratch", "no_sources", "pack_sources"]
+__all__ = ["new_read_scratch", "new_row_memory", "new_source_memory", "new_step_scratch", "no_sources"]
+__all__ += ["whole_panels"]
 
 
 def new_row_memory(weights: DecoderWeights, mask: np.ndarray, per_prompt: int, new_columns: int) -> RowMemory:
@@ -81,7 +83,7 @@ def new_step_scratch(
     packed = new_packed_rows(n_rows, deepest, kind)
     # attention to a source packs rows of float32, whatever weights are
     floats = new_packed_rows(per_prompt, max(source_width, weights.head_width), "float32").floats.size
-    head_columns = -(-weights.head_width // COLUMNS) * COLUMNS
+    head_columns = whole_panels(weights.head_width)
 
     def shared(*matrices: Any) -> np.ndarray:
         return np.zeros((n_rows, max(int(columns_of(each)) for each in matrices)), np.float32)
@@ -115,30 +117,76 @@ def _no_sums() -> np.ndarray:
     return np.zeros(0, np.int32)
 
 
-def pack_sources(keys: np.ndarray, values: np.ndarray, mask: np.ndarray) -> SourceMemory:
-    """Keys and values of sources in panels, without those of padding.
+def new_source_memory(weights: DecoderWeights, mask: np.ndarray) -> SourceMemory:
+    """Memory of sources that were not read yet.
 
     Parameters
     ----------
-    keys, values : ndarray
-        float32 ``[layers, sources, heads, columns, head width]``.
+    weights : DecoderWeights
+        Of the decoder.
     mask : ndarray
-        bool ``[sources, columns]``: true at tokens. A source without any sees all, as torch's mask has it.
+        bool ``[sources, columns]``: true at tokens, of which each source has some.
     """
-    layers, groups, heads, _, size = keys.shape
-    mask = mask | ~mask.any(1, keepdims=True)
-    lengths = mask.sum(1, dtype=np.int64)
-    width, columns = padded(int(lengths.max())), -(-size // COLUMNS) * COLUMNS
-    key_panels = np.zeros((layers, groups, heads, width * size), np.float32)
-    value_panels = np.zeros((layers, groups, heads, width * columns), np.float32)
-    for group, length in enumerate(lengths):
-        seen, where = padded(int(length)), np.flatnonzero(mask[group])
-        some = np.zeros((heads, seen, columns), np.float32)
-        for layer in range(layers):
-            some[:, :length, :size] = keys[layer, group][:, where]
-            panels = some[:, :, :size].reshape(heads, seen // COLUMNS, COLUMNS, size).swapaxes(2, 3)
-            key_panels[layer, group, :, : seen * size] = panels.reshape(heads, -1)
-            some[:, :length, :size] = values[layer, group][:, where]
-            panels = some.reshape(heads, seen, columns // COLUMNS, COLUMNS).swapaxes(1, 2)
-            value_panels[layer, group, :, : seen * columns] = panels.reshape(heads, -1)
-    return SourceMemory(groups, width, key_panels.reshape(-1), value_panels.reshape(-1), lengths, _no_sums())
+    groups, width = len(mask), padded(int(mask.sum(1).max()))
+    heads, size = weights.layers * groups * weights.heads, weights.head_width
+    return SourceMemory(
+        sources=groups,
+        width=width,
+        keys=np.empty(heads * width * size, np.float32),
+        values=np.empty(heads * width * whole_panels(size), np.float32),
+        lengths=np.zeros(groups, np.int64),
+        no_sums=_no_sums(),
+    )
+
+
+def whole_panels(columns: int) -> int:
+    """A number of columns with those that fill the last panel."""
+    return -(-columns // COLUMNS) * COLUMNS
+
+
+def new_read_scratch(
+    weights: DecoderWeights, n_tokens: int, longest: int, n_threads: int, kind: WeightKind, kept: int = 0
+) -> ReadScratch:
+    """What reading many tokens works with.
+
+    Parameters
+    ----------
+    weights : DecoderWeights
+    n_tokens, longest : int
+        Tokens that are read at once, and of the longest row among them.
+    n_threads : int
+        That read together.
+    kind : {"float32", "float16", "bfloat16", "int8"}
+        Of the weights.
+    kept : int
+        Columns of what is kept of a token in one layer of a decoder, to whole panels.
+    """
+    width, joined, seen = weights.edge_norms.shape[2], weights.heads * weights.head_width, padded(longest)
+    # fewer tokens than `n_tokens` may be divided into fewer, larger parts
+    of_part = min(n_tokens, max(2 * QUERIES, -(-n_tokens // int(row_parts(n_tokens, n_threads)))))
+    packed = new_packed_rows(of_part, max(width, joined, weights.outer.depth), kind)
+    queries = new_packed_rows(QUERIES, max(seen, weights.head_width), "float32").floats.size
+
+    def own(*shape: int, dtype: type = np.float32) -> np.ndarray:
+        return np.zeros((n_threads, *shape), dtype)
+
+    def shared(columns: int) -> np.ndarray:
+        return np.zeros((n_tokens, columns), np.float32)
+
+    return ReadScratch(
+        hidden=own(of_part, width),
+        normal=own(of_part, width),
+        floats=own(max(packed.floats.size, queries)),
+        codes=own(packed.codes.size, dtype=np.uint8),
+        steps=own(packed.steps.size),
+        keys=own(seen * weights.head_width),
+        values=own(seen * whole_panels(weights.head_width)),
+        scores=own(min(QUERIES, longest) * seen),
+        heads=own(QUERIES * whole_panels(weights.head_width)),
+        qkv=shared(max(int(columns_of(weights.qkv)), kept)),
+        context=shared(joined),
+        change=shared(int(columns_of(weights.joined))),
+        inner=shared(int(columns_of(weights.inner))),
+        gate=shared(int(columns_of(weights.gate))),
+        no_sums=_no_sums(),
+    )

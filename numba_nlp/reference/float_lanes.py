@@ -32,6 +32,11 @@ def largest_of_sixteen(row, first):
     return row[first : first + 16].max()
 
 
+def exponentials_of_sixteen(row, first, top):
+    """Sum of the exponentials of sixteen values."""
+    return np.float32(np.exp(row[first : first + 16].astype(np.float64) - np.float64(top)).sum())
+
+
 def exponentials_of_part(row, first, top):
     """Sum of the exponentials of a part."""
     return np.float32(np.exp(row[first : first + PART].astype(np.float64) - np.float64(top)).sum())

@@ -216,7 +216,8 @@ def test_description(gpt2: Any) -> None:
     # four matrices of a layer, 12 * width ** 2 numbers, with what fills panels
     assert found["packed_bytes"] > 2 * 12 * 24 * 24
     assert gpt2.describe() == describe(gpt2)
-    assert describe(make("bart"))["encoder"] == "torch"
+    assert describe(make("bart"))["encoder"] == "numba"
+    assert describe(make("bart"), engine="torch")["encoder"] == "torch"
 
 
 def test_refusals(gpt2: Any) -> None:

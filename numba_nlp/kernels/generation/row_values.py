@@ -21,6 +21,7 @@ from numba_nlp.kernels.float_lanes import (
     exponential,
     exponentials_of_block,
     exponentials_of_part,
+    exponentials_of_sixteen,
     largest_of_block,
     largest_of_part,
     largest_of_sixteen,
@@ -190,7 +191,10 @@ def _sum_part(row, first, stop, top):
     whole = first + (stop - first) // BLOCK * BLOCK
     for start in range(first, whole, BLOCK):
         total += np.float64(exponentials_of_block(row, start, top))
-    for i in range(whole, stop):
+    rest = whole + (stop - whole) // 16 * 16
+    for start in range(whole, rest, 16):
+        total += np.float64(exponentials_of_sixteen(row, start, top))
+    for i in range(rest, stop):
         total += exponential(row[i], top)
     return total
 
@@ -403,13 +407,9 @@ def _floor_of(maxima, k, values, indices):
 
 
 @kernel
-def gather_best(row, k, maxima, values, indices):
-    """The same without order, the worst of them at place 0; arguments as for :func:`select_blocks`."""
-    k = min(k, row.size)
-    if k <= 0:
-        return 0
+def _gather_from(row, k, floor, maxima, values, indices):
+    """The ``k`` best values, none of which is below a floor; in a heap."""
     blocks = (row.size + BLOCK - 1) // BLOCK
-    floor = _floor_of(maxima[:blocks], k, values, indices)
     n = np.int64(0)
     for part in range(0, blocks, PART_BLOCKS):
         end = min(part + PART_BLOCKS, blocks)
@@ -421,6 +421,16 @@ def gather_best(row, k, maxima, values, indices):
                 first = block * BLOCK
                 n = _offer_part(row, first, min(first + BLOCK, row.size), floor, k, values, indices, n)
     return n
+
+
+@kernel
+def gather_best(row, k, maxima, values, indices):
+    """The same without order, the worst of them at place 0; arguments as for :func:`select_blocks`."""
+    k = min(k, row.size)
+    if k <= 0:
+        return 0
+    floor = _floor_of(maxima[: (row.size + BLOCK - 1) // BLOCK], k, values, indices)
+    return _gather_from(row, k, floor, maxima, values, indices)
 
 
 @kernel
@@ -465,12 +475,13 @@ def select_changed(row, k, maxima, values, indices):
     -------
     int64
     """
-    count = min(k, row.size)
+    k = min(k, row.size)
+    if k <= 0:
+        return np.int64(0)
     blocks = (row.size + BLOCK - 1) // BLOCK
-    changed = count > 0
-    rounds = 0
+    floor, changed, rounds = _NOTHING, True, 0
     while changed and rounds < _ROUNDS:
-        floor = _floor_of(maxima[:blocks], count, values, indices)
+        floor = _floor_of(maxima[:blocks], k, values, indices)
         changed = False
         for part in range(0, blocks, PART_BLOCKS):
             end = min(part + PART_BLOCKS, blocks)
@@ -485,7 +496,10 @@ def select_changed(row, k, maxima, values, indices):
         rounds += 1
     if changed:
         block_maxima(row, maxima)
-    return select_blocks(row, k, maxima, values, indices)
+        floor = _floor_of(maxima[:blocks], k, values, indices)
+    n = _gather_from(row, k, floor, maxima, values, indices)
+    sort_best(values, indices, n)
+    return n
 
 
 @kernel

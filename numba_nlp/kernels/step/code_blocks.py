@@ -2,8 +2,9 @@
 
 Four weights of a column stand side by side, ``panel[(k // 4 * COLUMNS + column) * 4 + k % 4]``, so that a 32-bit lane
 of a vector holds four of them. Where the processor has it, one instruction multiplies them with four codes and adds all
-to a 32-bit sum (AVX-512 VNNI ``vpdpbusd``); with AVX2 two multiply pairs of 16-bit numbers; else vectors of integers
-are multiplied as LLVM sees fit. Nothing saturates and nothing is rounded: the sums are the same everywhere.
+to a 32-bit sum (``vpdpbusd`` of VNNI); else two instructions multiply pairs of 16-bit numbers (AVX2, AVX-512), or
+vectors of integers are multiplied as LLVM sees fit. Nothing saturates and nothing is rounded: the sums are the same
+everywhere.
 
 Codes are 128 more than what they stand for, which adds 128 times the sum of the weights; it is taken away at the end.
 
@@ -18,8 +19,9 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from numba_nlp._jit import kernel
+from numba_nlp.kernels.step import row_blocks
 from numba_nlp.kernels.step.packed_rows import GROUP
-from numba_nlp.kernels.step.row_blocks import BLOCKS, COLUMNS, FEATURES, LANES
+from numba_nlp.kernels.step.row_blocks import COLUMNS, FEATURES, LANES, MOST_ROWS
 from numba_nlp.kernels.words import VECTOR, _element_pointer
 
 __all__ = ["multiply_codes"]
@@ -65,6 +67,8 @@ if VECTOR:
             )
             return builder.call(function, [sums, codes, weights])
 
+    _PAIRS = {8: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.avx512.pmaddw.d.512"}
+
     class _Pairs:
         """Bytes 0 and 2 of each four as 16-bit numbers, and bytes 1 and 3; two instructions multiply and add pairs."""
 
@@ -82,7 +86,7 @@ if VECTOR:
         @staticmethod
         def add(builder, sums, codes, weights):
             function = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(_sums, [_halves] * 2), "llvm.x86.avx2.pmadd.wd"
+                builder.module, ir.FunctionType(_sums, [_halves] * 2), _PAIRS[LANES]
             )
             for code, weight in zip(codes, weights, strict=True):
                 sums = builder.add(sums, builder.call(function, [builder.bitcast(code, _halves), weight]))
@@ -106,20 +110,25 @@ if VECTOR:
                 sums = builder.add(sums, builder.mul(code, weight))
             return sums
 
-    if {"avx512vnni", "avx512f"} <= FEATURES or {"avx512vnni", "avx512vl"} <= FEATURES:
+    if "avx512vnni" in FEATURES and (LANES == 16 or "avx512vl" in FEATURES):
         _way: type = _OneInstruction
-    elif "avx2" in FEATURES and LANES == 8:
+    elif "avxvnni" in FEATURES and LANES == 8:
+        _way = _OneInstruction
+    elif ("avx512bw" if LANES == 16 else "avx2") in FEATURES:
         _way = _Pairs
     else:
         _way = _AnyTarget
 
-    def _emit_block(builder, n_rows, codes, steps, weights, n_groups, corrections, scales, out, stride):
+    def _emit_block(
+        builder, n_rows, codes, steps, weights, n_groups, corrections, scales, bias, out, stride, ahead, ahead_step
+    ):
         """The product of ``n_rows`` rows of codes, packed side by side, with a panel."""
         sums = [[cgutils.alloca_once_value(builder, _zeros) for _ in range(2)] for _ in range(n_rows)]
         for halves in sums:
             for place in halves:
                 builder.store(_zeros, place)
         with cgutils.for_range(builder, n_groups) as loop:
+            row_blocks._prefetch(builder, builder.gep(ahead, [builder.mul(loop.index, ahead_step)]))
             at = builder.gep(weights, [builder.mul(loop.index, _number(COLUMNS * GROUP))])
             halves = [
                 _way.weights(builder, _load(builder, builder.gep(at, [_number(half * LANES * GROUP)]), _sums))
@@ -133,21 +142,21 @@ if VECTOR:
                 for half, place in zip(halves, sums[row], strict=True):
                     builder.store(_way.add(builder, builder.load(place), spread, half), place)
         for half in range(2):
-            correction, scale = (
+            correction, scale, added = (
                 _load(builder, builder.gep(pointer, [_number(half * LANES)]), vector)
-                for pointer, vector in ((corrections, _sums), (scales, _floats))
+                for pointer, vector in ((corrections, _sums), (scales, _floats), (bias, _floats))
             )
             for row in range(n_rows):
                 step = _spread(builder, builder.load(builder.gep(steps, [_number(row)])), _floats)
                 exact = builder.sitofp(builder.sub(builder.load(sums[row][half]), correction), _floats)
                 at = builder.gep(out, [builder.add(builder.mul(stride, _number(row)), _number(half * LANES))])
-                scaled = builder.fmul(builder.fmul(exact, step), scale)
+                scaled = builder.fadd(builder.fmul(builder.fmul(exact, step), scale), added)
                 builder.store(scaled, builder.bitcast(at, _floats.as_pointer())).align = 4
 
     @intrinsic
     def multiply_codes(  # noqa: D103  as the plain form below
         typingctx, codes, codes_first, steps, steps_first, n_rows, panels, panels_first, n_groups, sums, scales,
-        columns_first, out, out_first, stride,
+        bias, columns_first, out, out_first, stride, ahead, ahead_step
     ):  # fmt: skip
         def codegen(context, builder, signature, args):
             def pointer(array, first):
@@ -155,31 +164,50 @@ if VECTOR:
 
             codes_at = builder.bitcast(pointer(0, 1), _i32.as_pointer())
             steps_at, weights = pointer(2, 3), pointer(5, 6)
-            sums_at, scales_at, out_at = pointer(8, 10), pointer(9, 10), pointer(11, 12)
+            sums_at, scales_at, out_at = pointer(8, 11), pointer(9, 11), pointer(12, 13)
+            bias_at = row_blocks._bias_pointer(context, builder, signature.args[10], args[10], args[11])
+            ahead_at = pointer(5, 15)
             end = builder.append_basic_block("end")
             cases = builder.switch(args[4], end)
-            for size in BLOCKS:
+            for size in range(1, MOST_ROWS + 1):
                 block = builder.append_basic_block(f"rows_{size}")
                 cases.add_case(_number(size), block)
                 with builder.goto_block(block):
                     _emit_block(
-                        builder, size, codes_at, steps_at, weights, args[7], sums_at, scales_at, out_at, args[13]
-                    )
+                        builder, size, codes_at, steps_at, weights, args[7], sums_at, scales_at, bias_at, out_at,
+                        args[14], ahead_at, args[16],
+                    )  # fmt: skip
                     builder.branch(end)
             builder.position_at_end(end)
             return context.get_dummy_value()
 
         whole = types.int64
         return types.void(
-            codes, whole, steps, whole, whole, panels, whole, whole, sums, scales, whole, out, whole, whole
+            codes,
+            whole,
+            steps,
+            whole,
+            whole,
+            panels,
+            whole,
+            whole,
+            sums,
+            scales,
+            bias,
+            whole,
+            out,
+            whole,
+            whole,
+            whole,
+            whole,
         ), codegen
 
 else:
 
     @kernel
     def multiply_codes(
-        codes, codes_first, steps, steps_first, n_rows, panels, panels_first, n_groups, sums, scales, columns_first,
-        out, out_first, stride,
+        codes, codes_first, steps, steps_first, n_rows, panels, panels_first, n_groups, sums, scales, bias,
+        columns_first, out, out_first, stride, ahead, ahead_step,
     ):  # fmt: skip
         """Multiply a few rows with one panel.
 
@@ -200,10 +228,14 @@ else:
             128 times the sum of each column's weights; those of the panel begin at ``columns_first``.
         scales : float32[columns]
             What each column's weights are multiples of.
+        bias : float32[columns] or float32[0]
+            Added; nothing is when the array is empty.
         columns_first : int64
         out : float32[m]
             Written: ``COLUMNS`` products of each row, those of row ``r`` from ``out_first + r * stride`` on.
         out_first, stride : int64
+        ahead, ahead_step : int64
+            The memory of weights ``ahead``, ``ahead + ahead_step`` and so on is asked for, one each group.
         """
         for row in range(n_rows):
             for column in range(COLUMNS):
@@ -214,4 +246,6 @@ else:
                         total += code * panels[panels_first + (group * COLUMNS + column) * GROUP + j]
                 exact = np.float32(total - sums[columns_first + column])
                 scaled = exact * steps[steps_first + row] * scales[columns_first + column]
+                if bias.size:
+                    scaled += bias[columns_first + column]
                 out[out_first + row * stride + column] = scaled

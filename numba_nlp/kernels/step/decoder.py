@@ -11,16 +11,25 @@ Twin: ``numba_nlp.reference.step.decoder``.
 from __future__ import annotations
 
 from numba_nlp._jit import kernel
-from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.step.activations import activate
+from numba_nlp.kernels.step.any_kind import multiply_any, pack_any
 from numba_nlp.kernels.step.norms import normalize_rows
-from numba_nlp.kernels.step.products import MULTIPLY, PACK, PackedRows, columns_of
+from numba_nlp.kernels.step.products import PackedRows, columns_of
 from numba_nlp.kernels.step.row_attention import attend_to_rows
 from numba_nlp.kernels.step.row_blocks import COLUMNS
 from numba_nlp.kernels.step.source_attention import attend_to_sources
 from numba_nlp.kernels.step.team import wait_for_team
 
-__all__ = ["STEP", "embed_rows"]
+__all__ = [
+    "activate_panels",
+    "decoder_step",
+    "embed_rows",
+    "enter_part",
+    "leave_part",
+    "share",
+    "share_of_panels",
+    "write_logits",
+]
 
 _OF_ROWS, _OF_SOURCE, _OF_FEED = 0, 1, 2
 
@@ -51,8 +60,23 @@ def embed_rows(tokens, weights, memory, hidden):
 
 
 @kernel
-def _enter(hidden, normal, n_rows, part, weights, layer):
-    """What goes into a part of a layer."""
+def enter_part(hidden, normal, n_rows, part, weights, layer):
+    """What goes into a part of a layer.
+
+    Parameters
+    ----------
+    hidden, normal : float32[m, width]
+        Hidden states, and room for their norms.
+    n_rows, part : int64
+        Number of rows, and which norm.
+    weights : DecoderWeights
+    layer : int64
+
+    Returns
+    -------
+    float32[m, width]
+        One of the two arrays.
+    """
     if not weights.norm_first:
         return hidden
     norm = weights.norms[layer, part]
@@ -61,8 +85,20 @@ def _enter(hidden, normal, n_rows, part, weights, layer):
 
 
 @kernel
-def _leave(hidden, change, n_rows, part, weights, layer):
-    """Add what a part gives."""
+def leave_part(hidden, change, n_rows, part, weights, layer):
+    """Add what a part gives.
+
+    Parameters
+    ----------
+    hidden : float32[m, width]
+        Changed in place.
+    change : float32[m, columns]
+        What is added.
+    n_rows, part : int64
+        Number of rows, and which norm.
+    weights : DecoderWeights
+    layer : int64
+    """
     width = hidden.shape[1]
     for row in range(n_rows):
         for i in range(width):
@@ -73,24 +109,81 @@ def _leave(hidden, change, n_rows, part, weights, layer):
 
 
 @kernel
-def _share(n, thread, n_threads):
-    """Beginning and end of a thread's part of ``n`` pieces."""
+def share(n, thread, n_threads):
+    """Beginning and end of the part of ``thread``, one of ``n_threads``, of ``n`` pieces."""
     return n * thread // n_threads, n * (thread + 1) // n_threads
 
 
 @kernel
-def _share_of_panels(matrices, thread, n_threads):
-    return _share(columns_of(matrices) // COLUMNS, thread, n_threads)
+def share_of_panels(matrices, thread, n_threads):
+    """The same of the panels of each of ``matrices``, for ``thread`` of ``n_threads``."""
+    return share(columns_of(matrices) // COLUMNS, thread, n_threads)
 
 
 @kernel
-def _activate_panels(values, n_rows, first, last, weights):
-    """Activate some panels."""
+def activate_panels(inner, gate, n_rows, first, last, weights):
+    """Activate some panels of the feed-forward part, or their gates, which let through what is within.
+
+    Parameters
+    ----------
+    inner, gate : float32[m, columns]
+        ``inner`` is changed in place; ``gate`` is looked at where there are gates.
+    n_rows, first, last : int64
+        Number of rows, and which panels.
+    weights : DecoderWeights
+    """
+    values = gate if weights.gated else inner
     flat, stride = values.reshape(values.size), values.shape[1]
+    begin, end = first * COLUMNS, last * COLUMNS
     for row in range(n_rows):
-        activate(weights.activation, flat, row * stride + first * COLUMNS, row * stride + last * COLUMNS)
+        activate(weights.activation, flat, row * stride + begin, row * stride + end)
+        if weights.gated:
+            for i in range(begin, end):
+                inner[row, i] *= gate[row, i]
 
 
+@kernel
+def write_logits(thread, n_threads, team, hidden, n_rows, weights, scratch, logits):
+    """Compute logits from what comes out of the last layer.
+
+    Parameters
+    ----------
+    thread, n_threads, team
+        As of :func:`decoder_step`.
+    hidden : float32[m, width]
+        Every thread may have its own, or all the same.
+    n_rows : int64
+    weights : DecoderWeights
+    scratch : StepScratch
+    logits : float32[m, V]
+        The first ``n_rows`` rows are written.
+
+    Returns
+    -------
+    int64
+        As of :func:`decoder_step`.
+    """
+    packed = PackedRows(scratch.floats[thread], scratch.codes[thread], scratch.steps[thread])
+    scaled = hidden
+    if weights.output_scale != 1:
+        scaled = scratch.normal[thread]
+        for row in range(n_rows):
+            for i in range(hidden.shape[1]):
+                scaled[row, i] = hidden[row, i] * weights.output_scale
+    pack_any(weights.qkv.kind, scaled, n_rows, packed)
+    first, last = share_of_panels(weights.logits, thread, n_threads)
+    multiply_any(packed, n_rows, weights.logits, 0, first, last, logits)
+    rest = weights.last_logits.outputs
+    if rest and thread == n_threads - 1:
+        multiply_any(packed, n_rows, weights.last_logits, 0, 0, 1, scratch.last)
+        done = logits.shape[1] - rest
+        for row in range(n_rows):
+            for i in range(rest):
+                logits[row, done + i] = scratch.last[row, i]
+    return wait_for_team(team, n_threads)
+
+
+@kernel
 def decoder_step(thread, n_threads, team, tokens, prompts, per_prompt, weights, memory, source, scratch, logits):
     """Read one token in each row, and compute the logits of the next.
 
@@ -126,80 +219,54 @@ def decoder_step(thread, n_threads, team, tokens, prompts, per_prompt, weights, 
     qkv, change, inner = scratch.qkv, scratch.change, scratch.inner
     embed_rows(tokens, weights, memory, hidden)
     for layer in range(weights.layers):
-        pack(_enter(hidden, normal, n_rows, _OF_ROWS, weights, layer), n_rows, packed)  # noqa: F821
-        first, last = _share_of_panels(weights.qkv, thread, n_threads)
-        multiply(packed, n_rows, weights.qkv, layer, first, last, qkv)  # noqa: F821  bound by `specialise`
+        pack_any(weights.qkv.kind, enter_part(hidden, normal, n_rows, _OF_ROWS, weights, layer), n_rows, packed)
+        first, last = share_of_panels(weights.qkv, thread, n_threads)
+        multiply_any(packed, n_rows, weights.qkv, layer, first, last, qkv)
         if wait_for_team(team, n_threads):
             return 1
-        first, last = _share(n_rows * weights.heads, thread, n_threads)
+        first, last = share(n_rows * weights.heads, thread, n_threads)
         attend_to_rows(qkv, layer, first, last, weights, memory, scores, scratch.context)
         if wait_for_team(team, n_threads):
             return 1
-        pack(scratch.context, n_rows, packed)  # noqa: F821
-        first, last = _share_of_panels(weights.joined, thread, n_threads)
-        multiply(packed, n_rows, weights.joined, layer, first, last, change)  # noqa: F821
+        pack_any(weights.qkv.kind, scratch.context, n_rows, packed)
+        first, last = share_of_panels(weights.joined, thread, n_threads)
+        multiply_any(packed, n_rows, weights.joined, layer, first, last, change)
         if wait_for_team(team, n_threads):
             return 1
-        _leave(hidden, change, n_rows, _OF_ROWS, weights, layer)
+        leave_part(hidden, change, n_rows, _OF_ROWS, weights, layer)
         if weights.with_source:
-            pack(_enter(hidden, normal, n_rows, _OF_SOURCE, weights, layer), n_rows, packed)  # noqa: F821
-            first, last = _share_of_panels(weights.query, thread, n_threads)
-            multiply(packed, n_rows, weights.query, layer, first, last, qkv)  # noqa: F821
+            pack_any(weights.qkv.kind, enter_part(hidden, normal, n_rows, _OF_SOURCE, weights, layer), n_rows, packed)
+            first, last = share_of_panels(weights.query, thread, n_threads)
+            multiply_any(packed, n_rows, weights.query, layer, first, last, qkv)
             if wait_for_team(team, n_threads):
                 return 1
-            first, last = _share(prompts.size * weights.heads, thread, n_threads)
+            first, last = share(prompts.size * weights.heads, thread, n_threads)
             attend_to_sources(
                 qkv, layer, first, last, prompts, per_prompt, weights, source, packed, scores, work, scratch.context
             )
             if wait_for_team(team, n_threads):
                 return 1
-            pack(scratch.context, n_rows, packed)  # noqa: F821
-            first, last = _share_of_panels(weights.source_joined, thread, n_threads)
-            multiply(packed, n_rows, weights.source_joined, layer, first, last, change)  # noqa: F821
+            pack_any(weights.qkv.kind, scratch.context, n_rows, packed)
+            first, last = share_of_panels(weights.source_joined, thread, n_threads)
+            multiply_any(packed, n_rows, weights.source_joined, layer, first, last, change)
             if wait_for_team(team, n_threads):
                 return 1
-            _leave(hidden, change, n_rows, _OF_SOURCE, weights, layer)
-        pack(_enter(hidden, normal, n_rows, _OF_FEED, weights, layer), n_rows, packed)  # noqa: F821
-        first, last = _share_of_panels(weights.inner, thread, n_threads)
-        multiply(packed, n_rows, weights.inner, layer, first, last, inner)  # noqa: F821
+            leave_part(hidden, change, n_rows, _OF_SOURCE, weights, layer)
+        pack_any(weights.qkv.kind, enter_part(hidden, normal, n_rows, _OF_FEED, weights, layer), n_rows, packed)
+        first, last = share_of_panels(weights.inner, thread, n_threads)
+        multiply_any(packed, n_rows, weights.inner, layer, first, last, inner)
         if weights.gated:
-            multiply(packed, n_rows, weights.gate, layer, first, last, scratch.gate)  # noqa: F821
-            _activate_panels(scratch.gate, n_rows, first, last, weights)
-            for row in range(n_rows):
-                for i in range(first * COLUMNS, last * COLUMNS):
-                    inner[row, i] *= scratch.gate[row, i]
-        else:
-            _activate_panels(inner, n_rows, first, last, weights)
+            multiply_any(packed, n_rows, weights.gate, layer, first, last, scratch.gate)
+        activate_panels(inner, scratch.gate, n_rows, first, last, weights)
         if wait_for_team(team, n_threads):
             return 1
-        pack(inner, n_rows, packed)  # noqa: F821
-        first, last = _share_of_panels(weights.outer, thread, n_threads)
-        multiply(packed, n_rows, weights.outer, layer, first, last, change)  # noqa: F821
+        pack_any(weights.qkv.kind, inner, n_rows, packed)
+        first, last = share_of_panels(weights.outer, thread, n_threads)
+        multiply_any(packed, n_rows, weights.outer, layer, first, last, change)
         if wait_for_team(team, n_threads):
             return 1
-        _leave(hidden, change, n_rows, _OF_FEED, weights, layer)
+        leave_part(hidden, change, n_rows, _OF_FEED, weights, layer)
     if weights.end:
         edge = weights.edge_norms[1]
         normalize_rows(hidden, n_rows, edge[0], edge[1], weights.epsilon, weights.centred, hidden)
-    if weights.output_scale != 1:
-        for row in range(n_rows):
-            for i in range(hidden.shape[1]):
-                hidden[row, i] *= weights.output_scale
-    pack(hidden, n_rows, packed)  # noqa: F821
-    first, last = _share_of_panels(weights.logits, thread, n_threads)
-    multiply(packed, n_rows, weights.logits, 0, first, last, logits)  # noqa: F821
-    rest = weights.last_logits.outputs
-    if rest and thread == n_threads - 1:
-        multiply(packed, n_rows, weights.last_logits, 0, 0, 1, scratch.last)  # noqa: F821
-        done = logits.shape[1] - rest
-        for row in range(n_rows):
-            for i in range(rest):
-                logits[row, done + i] = scratch.last[row, i]
-    return wait_for_team(team, n_threads)
-
-
-#: :func:`decoder_step` by how weights are kept.
-STEP = {
-    kind: kernel(specialise(decoder_step, f"decoder_step_{kind}", pack=PACK[kind], multiply=MULTIPLY[kind]))
-    for kind in MULTIPLY
-}
+    return write_logits(thread, n_threads, team, hidden, n_rows, weights, scratch, logits)

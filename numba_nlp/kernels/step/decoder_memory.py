@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numba_nlp.kernels.step.products import Matrices
+from numba_nlp.kernels.step.any_kind import AnyMatrices
 
 __all__ = ["BLOCK", "DecoderWeights", "RowMemory", "SourceMemory", "StepScratch", "padded"]
 
@@ -58,10 +58,10 @@ class DecoderWeights(NamedTuple):
         Weights and bias of the norm of the embeddings, and of that at the end.
     norms : float32[L, 3, 2, D]
         Of the norms of self-attention, of attention to the source and of the feed-forward part.
-    qkv, joined, query, source_joined, inner, gate, outer : Matrices
+    qkv, joined, query, source_joined, inner, gate, outer : AnyMatrices
         Of each layer: queries, keys and values of self-attention, and what joins its heads; the same of attention to
         the source; the maps of the feed-forward part. What a family lacks is empty.
-    logits, last_logits : Matrices
+    logits, last_logits : AnyMatrices
         The output, whole panels, and the rest of fewer columns; one of them may be empty.
     """
 
@@ -86,15 +86,15 @@ class DecoderWeights(NamedTuple):
     distances: np.ndarray
     edge_norms: np.ndarray
     norms: np.ndarray
-    qkv: Matrices
-    joined: Matrices
-    query: Matrices
-    source_joined: Matrices
-    inner: Matrices
-    gate: Matrices
-    outer: Matrices
-    logits: Matrices
-    last_logits: Matrices
+    qkv: AnyMatrices
+    joined: AnyMatrices
+    query: AnyMatrices
+    source_joined: AnyMatrices
+    inner: AnyMatrices
+    gate: AnyMatrices
+    outer: AnyMatrices
+    logits: AnyMatrices
+    last_logits: AnyMatrices
 
 
 class RowMemory(NamedTuple):

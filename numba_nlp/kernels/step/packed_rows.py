@@ -1,7 +1,7 @@
 """Rows as products read them: those of a block side by side, as float32 or as codes of 8 bits.
 
 The rows that are multiplied at once are a block. Number ``k`` of all its rows stands together, so that a product reads
-one array from its beginning to its end. The last block overlaps the one before.
+one array from its beginning to its end. Blocks are as few as can be, and as even; the larger ones come first.
 
 For int8 weights rows become int8 as well: multiples of a step, which is a row's largest magnitude divided by 127, kept
 with 128 added because processors multiply unsigned with signed bytes. Four codes of a row stand side by side.
@@ -19,12 +19,21 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from numba_nlp._jit import kernel
-from numba_nlp.kernels.step.row_blocks import BLOCKS
+from numba_nlp.kernels.step.row_blocks import MOST_ROWS
 from numba_nlp.kernels.words import VECTOR, _element_pointer
 
-__all__ = ["GROUP", "PACK", "PackedRows", "block_size", "groups", "new_packed_rows", "pack_codes", "pack_floats"]
+__all__ = [
+    "GROUP",
+    "PACK",
+    "PackedRows",
+    "block_rows",
+    "groups",
+    "n_blocks",
+    "new_packed_rows",
+    "pack_codes",
+    "pack_floats",
+]
 
-_BLOCKS = np.array(BLOCKS)
 #: Codes of a row that stand side by side.
 GROUP = 4
 #: What is added to a code to make it a positive byte.
@@ -69,11 +78,10 @@ def new_packed_rows(n_rows: int, depth: int, kind: str) -> PackedRows:
     kind : {"float32", "float16", "bfloat16", "int8"}
         Kind of the weights that rows are multiplied with.
     """
-    room = n_rows + BLOCKS[-1]
     if kind == "int8":
-        codes = np.zeros(room * groups(depth) * GROUP, np.uint8)
+        codes = np.zeros(n_rows * groups(depth) * GROUP, np.uint8)
         return PackedRows(np.zeros(0, np.float32), codes, np.zeros(n_rows, np.float32))
-    return PackedRows(np.zeros(room * depth, np.float32), np.zeros(0, np.uint8), np.zeros(0, np.float32))
+    return PackedRows(np.zeros(n_rows * depth, np.float32), np.zeros(0, np.uint8), np.zeros(0, np.float32))
 
 
 @kernel
@@ -83,59 +91,15 @@ def groups(depth):
 
 
 @kernel
-def block_size(n_rows):
-    """Number of rows that are multiplied at once; the last block overlaps the one before.
-
-    Parameters
-    ----------
-    n_rows : int64
-        At least one.
-
-    Returns
-    -------
-    int64
-        The one of ``BLOCKS`` by which the fewest rows are multiplied twice, of the blocks that are as few as can be.
-    """
-    largest = _BLOCKS[-1]
-    n_blocks = (n_rows + largest - 1) // largest
-    wanted = (n_rows + n_blocks - 1) // n_blocks
-    size = np.int64(1)
-    for candidate in _BLOCKS:
-        if candidate <= n_rows:
-            size = candidate
-        if candidate >= wanted:
-            break
-    return size
+def n_blocks(n_rows):
+    """Number of blocks that ``n_rows`` are divided into (int64)."""
+    return (n_rows + MOST_ROWS - 1) // MOST_ROWS
 
 
 @kernel
-def pack_floats(x, n_rows, packed):
-    """Put the rows of each block side by side.
-
-    Parameters
-    ----------
-    x : float32[m, depth]
-        C-contiguous.
-    n_rows : int64
-        Rows to take, at least one.
-    packed : PackedRows
-        ``floats`` are written.
-
-    Returns
-    -------
-    int64
-        Rows of a block.
-    """
-    depth = x.shape[1]
-    size = block_size(n_rows)
-    place = np.int64(0)
-    for block in range((n_rows + size - 1) // size):
-        first = min(block * size, n_rows - size)
-        for row in range(size):
-            for k in range(depth):
-                packed.floats[place + k * size + row] = x[first + row, k]
-        place += size * depth
-    return size
+def block_rows(left, blocks):
+    """Rows of the next block, when there are ``left`` rows and as many ``blocks`` to come (int64)."""
+    return (left + blocks - 1) // blocks
 
 
 if VECTOR:
@@ -153,6 +117,42 @@ if VECTOR:
         loaded = builder.load(builder.bitcast(pointer, vector.as_pointer()))
         loaded.align = 4
         return loaded
+
+    @intrinsic
+    def _transpose_four(typingctx, x, first, row_length, n, floats, place, stride):
+        """Put four rows of ``n`` numbers, a multiple of 4, side by side.
+
+        The first one begins at ``first`` of ``x``, each other one ``row_length`` later. The first four numbers go to
+        ``place`` of ``floats``, the next ones ``stride`` later.
+        """
+
+        def codegen(context, builder, signature, args):
+            array, first, row_length, n, floats, place, stride = args
+            four = ir.VectorType(_f32, 4)
+
+            def mixed(a, b, *picks):
+                mask = ir.Constant(ir.VectorType(_i32, 4), [ir.Constant(_i32, pick) for pick in picks])
+                return builder.shuffle_vector(a, b, mask)
+
+            with cgutils.for_range_slice(builder, ir.Constant(_i64, 0), n, ir.Constant(_i64, 4)) as (k, _):
+                at = builder.add(first, k)
+                rows = []
+                for _row in range(4):
+                    rows.append(_load(builder, _element_pointer(context, builder, signature.args[0], array, at), four))
+                    at = builder.add(at, row_length)
+                a, b, c, d = rows
+                pairs = [mixed(p, q, *picks) for picks in ((0, 4, 1, 5), (2, 6, 3, 7)) for p, q in ((a, b), (c, d))]
+                to = builder.add(place, builder.mul(k, stride))
+                for low, high in (pairs[:2], pairs[2:]):
+                    for picks in ((0, 1, 4, 5), (2, 3, 6, 7)):
+                        pointer = _element_pointer(context, builder, signature.args[4], floats, to)
+                        stored = builder.store(mixed(low, high, *picks), builder.bitcast(pointer, four.as_pointer()))
+                        stored.align = 4
+                        to = builder.add(to, stride)
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.void(x, whole, whole, whole, floats, whole, whole), codegen
 
     @intrinsic
     def _largest_magnitude(typingctx, x, first, n):
@@ -208,8 +208,13 @@ if VECTOR:
         return types.void(x, whole, whole, types.float32, codes, whole, whole), codegen
 
     _AT_ONCE = _LANES
+    _FOUR = 4
 
 else:
+
+    @kernel
+    def _transpose_four(x, first, row_length, n, floats, place, stride):
+        """Nothing is written: ``n`` is zero."""
 
     @kernel
     def _largest_magnitude(x, first, n):
@@ -220,7 +225,39 @@ else:
     def _write_codes(x, first, n, inverse, codes, place, stride):
         """Nothing is written: ``n`` is zero."""
 
-    _AT_ONCE = 1 << 62
+    # more than there can be, so that the loops over what is left do all
+    _AT_ONCE = _FOUR = 1 << 62
+
+
+@kernel
+def pack_floats(x, n_rows, packed):
+    """Put the rows of each block side by side.
+
+    Parameters
+    ----------
+    x : float32[m, depth]
+        C-contiguous.
+    n_rows : int64
+        Rows to take, at least one.
+    packed : PackedRows
+        ``floats`` are written.
+    """
+    depth = x.shape[1]
+    floats = packed.floats
+    first = np.int64(0)
+    blocks = n_blocks(n_rows)
+    while blocks:
+        size = block_rows(n_rows - first, blocks)
+        begin = first * depth
+        fours = size // _FOUR * _FOUR
+        many = depth // _FOUR * _FOUR
+        for row in range(0, fours, 4):
+            _transpose_four(x, (first + row) * depth, depth, many, floats, begin + row, size)
+        for row in range(size):
+            for k in range(many if row < fours else 0, depth):
+                floats[begin + k * size + row] = x[first + row, k]
+        first += size
+        blocks -= 1
 
 
 @kernel
@@ -267,23 +304,18 @@ def pack_codes(x, n_rows, packed):
         Rows to take, at least one.
     packed : PackedRows
         ``codes`` and ``steps`` are written. A row that is not finite has the step NaN, and codes of zeros.
-
-    Returns
-    -------
-    int64
-        Rows of a block.
     """
     depth = x.shape[1]
     n_groups = groups(depth)
-    size = block_size(n_rows)
-    stride = size * GROUP
-    begin = np.int64(0)
-    for block in range((n_rows + size - 1) // size):
-        first = min(block * size, n_rows - size)
+    first = np.int64(0)
+    blocks = n_blocks(n_rows)
+    while blocks:
+        size = block_rows(n_rows - first, blocks)
+        stride = size * GROUP
         for row in range(size):
             step, inverse = row_step(x, first + row)
             packed.steps[first + row] = step
-            place = begin + row * GROUP
+            place = first * n_groups * GROUP + row * GROUP
             many = depth // _AT_ONCE * _AT_ONCE
             if inverse == 0:  # zero times infinity is no zero
                 many = np.int64(0)
@@ -293,8 +325,8 @@ def pack_codes(x, n_rows, packed):
                 if k < depth and inverse != 0:
                     code = np.int64(np.rint(x[first + row, k] * inverse))
                 packed.codes[place + k // GROUP * stride + k % GROUP] = np.uint8(code + ZERO)
-        begin += n_groups * stride
-    return size
+        first += size
+        blocks -= 1
 
 
 #: How rows are packed, by how the weights are kept that they are multiplied with.

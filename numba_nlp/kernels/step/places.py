@@ -32,7 +32,7 @@ def follow_parents(parents, n_new, half, memory):
 
 
 @kernel
-def list_places(tokens, prompts, per_prompt, n_new, half, weights, memory):
+def list_places(tokens, prompts, per_prompt, column, half, weights, memory):
     """List what each row of a step sees, its own token included, and find its position.
 
     Parameters
@@ -42,25 +42,33 @@ def list_places(tokens, prompts, per_prompt, n_new, half, weights, memory):
     prompts : int32[p]
         Prompt of each of the groups of ``per_prompt`` rows.
     per_prompt : int64
-    n_new : int64
-        Number of the token after the prompt; -1: it is the prompt's only one.
+        1 as long as prompts are read, whose rows share them.
+    column : int64
+        Of the tokens; columns of prompts come first, and there some tokens may be padding.
     half : int64
         Of ``memory.writers`` and ``memory.counted``.
     weights : DecoderWeights
     memory : RowMemory
         ``offsets``, ``columns``, ``lengths`` and ``positions`` are written, and the token is noted.
     """
-    width = weights.heads * weights.head_width
-    held = memory.prompt_rows
+    width, held = weights.heads * weights.head_width, memory.prompt_rows
+    n_new = column - memory.prompt_columns
     for row in range(tokens.size):
         prompt = prompts[row // per_prompt]
-        length = 0
+        length, counts = 0, n_new >= 0
         for i in range(memory.prompt_lengths[prompt]):
-            column = memory.prompt_places[prompt, i]
+            place = memory.prompt_places[prompt, i]
+            if place >= column:
+                counts = place == column
+                break
+            memory.offsets[row, length] = (place * held + prompt) * width
+            memory.columns[row, length] = place
+            length += 1
+        if n_new < 0:
             memory.offsets[row, length] = (column * held + prompt) * width
             memory.columns[row, length] = column
             length += 1
-        if n_new >= 0:
+        else:
             memory.writers[half, row, n_new] = row
             for n in range(n_new + 1):
                 place = memory.prompt_columns * held + n * memory.rows + memory.writers[half, row, n]
@@ -72,4 +80,4 @@ def list_places(tokens, prompts, per_prompt, n_new, half, weights, memory):
             memory.positions[row] = weights.position_padding
         else:
             memory.positions[row] = weights.position_offset + memory.counted[half, row]
-            memory.counted[half, row] += 1
+            memory.counted[half, row] += counts

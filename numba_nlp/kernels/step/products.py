@@ -19,8 +19,8 @@ from numba_nlp._jit import kernel
 from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.step import row_blocks
 from numba_nlp.kernels.step.code_blocks import multiply_codes
-from numba_nlp.kernels.step.packed_rows import GROUP, PACK, PackedRows, block_size, groups, new_packed_rows
-from numba_nlp.kernels.step.row_blocks import COLUMNS
+from numba_nlp.kernels.step.packed_rows import GROUP, PACK, PackedRows, block_rows, groups, n_blocks, new_packed_rows
+from numba_nlp.kernels.step.row_blocks import COLUMNS, MOST_ROWS
 
 __all__ = [
     "COLUMNS",
@@ -28,8 +28,8 @@ __all__ = [
     "PACK",
     "Matrices",
     "PackedRows",
-    "add_bias",
     "columns_of",
+    "look_ahead",
     "multiply_panels",
     "multiply_panels_int8",
     "new_packed_rows",
@@ -70,20 +70,32 @@ def columns_of(matrices):
 
 
 @kernel
-def add_bias(matrices, which, first_panel, last_panel, n_rows, out):
-    """Add the bias to the columns of some panels; nothing when there is none.
+def look_ahead(n_rows, blocks, here, panel_size, at_once):
+    """Which weights to ask for while a block of rows is multiplied, so that the next panel is there in time.
+
+    Memory is idle while blocks after the first one are multiplied with a panel that is in the cache: each of the last
+    two asks for half of the next panel. A single block is as fast as the processor looks ahead by itself.
 
     Parameters
     ----------
-    matrices : Matrices
-    which, first_panel, last_panel, n_rows : int64
-    out : float32[m, columns]
+    n_rows : int64
+    blocks : int64
+        Blocks to come, this one included.
+    here, panel_size : int64
+        Where the panel begins, and its length.
+    at_once : int64
+        Weights that are read in each turn of the loop.
+
+    Returns
+    -------
+    int64
+        The first weight to ask for.
+    int64
+        How many weights later to ask in each turn; zero: always for the same one, which costs next to nothing.
     """
-    if matrices.bias.size:
-        begin = which * columns_of(matrices)
-        for row in range(n_rows):
-            for column in range(first_panel * COLUMNS, last_panel * COLUMNS):
-                out[row, column] += matrices.bias[begin + column]
+    if n_rows <= MOST_ROWS or blocks > 2:
+        return here, 0
+    return here + panel_size + (panel_size // 2 if blocks == 1 else 0), at_once // 2
 
 
 def multiply_panels(packed, n_rows, matrices, which, first_panel, last_panel, out):
@@ -103,19 +115,23 @@ def multiply_panels(packed, n_rows, matrices, which, first_panel, last_panel, ou
         Columns of these panels are written in the first ``n_rows`` rows; C-contiguous.
     """
     depth = matrices.depth
-    size = block_size(n_rows)
     stride = out.shape[1]
     flat = out.reshape(out.size)
     panel_size = depth * COLUMNS
     before = which * (columns_of(matrices) // COLUMNS)
     for panel in range(first_panel, last_panel):
-        for block in range((n_rows + size - 1) // size):
-            first = min(block * size, n_rows - size)
+        here = (before + panel) * panel_size
+        first = np.int64(0)
+        blocks = n_blocks(n_rows)
+        while blocks:
+            size = block_rows(n_rows - first, blocks)
+            ahead, ahead_step = look_ahead(n_rows, blocks, here, panel_size, COLUMNS)
             multiply_block(  # noqa: F821  bound by `specialise`
-                packed.floats, block * size * depth, size, matrices.panels, (before + panel) * panel_size, depth, flat,
-                first * stride + panel * COLUMNS, stride,
+                packed.floats, first * depth, size, matrices.panels, here, depth, matrices.bias,
+                (before + panel) * COLUMNS, flat, first * stride + panel * COLUMNS, stride, ahead, ahead_step,
             )  # fmt: skip
-        add_bias(matrices, which, panel, panel + 1, n_rows, out)
+            first += size
+            blocks -= 1
 
 
 @kernel
@@ -126,20 +142,24 @@ def multiply_panels_int8(packed, n_rows, matrices, which, first_panel, last_pane
     bias: the same number on every processor.
     """
     n_groups = groups(matrices.depth)
-    size = block_size(n_rows)
     stride = out.shape[1]
     flat = out.reshape(out.size)
     panel_size = n_groups * GROUP * COLUMNS
     columns = columns_of(matrices)
     for panel in range(first_panel, last_panel):
-        for block in range((n_rows + size - 1) // size):
-            first = min(block * size, n_rows - size)
+        here = (which * (columns // COLUMNS) + panel) * panel_size
+        first = np.int64(0)
+        blocks = n_blocks(n_rows)
+        while blocks:
+            size = block_rows(n_rows - first, blocks)
+            ahead, ahead_step = look_ahead(n_rows, blocks, here, panel_size, COLUMNS * GROUP)
             multiply_codes(
-                packed.codes, block * size * n_groups * GROUP, packed.steps, first, size, matrices.panels,
-                (which * (columns // COLUMNS) + panel) * panel_size, n_groups, matrices.sums, matrices.scales,
-                which * columns + panel * COLUMNS, flat, first * stride + panel * COLUMNS, stride,
+                packed.codes, first * n_groups * GROUP, packed.steps, first, size, matrices.panels, here, n_groups,
+                matrices.sums, matrices.scales, matrices.bias, which * columns + panel * COLUMNS, flat,
+                first * stride + panel * COLUMNS, stride, ahead, ahead_step,
             )  # fmt: skip
-        add_bias(matrices, which, panel, panel + 1, n_rows, out)
+            first += size
+            blocks -= 1
 
 
 #: :func:`multiply_panels` by how weights are kept.

@@ -15,6 +15,7 @@ Twin: ``numba_nlp.reference.step.row_blocks``.
 from __future__ import annotations
 
 import math
+import platform
 
 import numpy as np
 from llvmlite import binding, ir
@@ -37,12 +38,14 @@ def _features() -> frozenset[str]:
 FEATURES = _features()
 #: Whether there are 32 registers of 16 numbers.
 _WIDE = "avx512f" in FEATURES
+#: Whether the processor converts float16.
+_HALVES = bool({"f16c", "avx512f"} & FEATURES) or platform.machine().lower() in ("arm64", "aarch64")
 #: Numbers of a vector.
 LANES = 16 if _WIDE else 8
 #: Outputs of a panel.
 COLUMNS = 2 * LANES
-#: Numbers of rows that a block may have, ascending.
-BLOCKS = (1, 2, 3, 4, 5, 6, 8, 10, 12) if _WIDE else (1, 2, 3, 4, 5, 6)
+#: Most rows that are multiplied at once.
+MOST_ROWS = 12 if _WIDE else 6
 
 if VECTOR:
     _i16, _i32, _i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
@@ -64,64 +67,109 @@ if VECTOR:
     def _read_float32(builder, pointer):
         return _loaded(builder, pointer, _f32)
 
+    def _all(element, value):
+        return ir.Constant(_vector(element), [ir.Constant(element, value)] * LANES)
+
     def _read_float16(builder, pointer):
         bits = _loaded(builder, pointer, _i16)
-        return builder.fpext(builder.bitcast(bits, _vector(ir.HalfType())), _sums)
+        if _HALVES:
+            return builder.fpext(builder.bitcast(bits, _vector(ir.HalfType())), _sums)
+        # LLVM would call a function of the compiler's library, which is not there
+        wide = builder.zext(bits, _vector(_i32))
+        sign = builder.shl(builder.and_(wide, _all(_i32, 0x8000)), _all(_i32, 16))
+        magnitude = builder.shl(builder.and_(wide, _all(_i32, 0x7FFF)), _all(_i32, 13))
+        # the exponent counts from 15, not from 127; numbers without a leading one get theirs by the product
+        finite = builder.bitcast(builder.fmul(builder.bitcast(magnitude, _sums), _all(_f32, 2.0**112)), _vector(_i32))
+        is_finite = builder.icmp_unsigned("<", magnitude, _all(_i32, 0x7C00 << 13))
+        other = builder.or_(magnitude, _all(_i32, 0x7F800000))
+        return builder.bitcast(builder.or_(sign, builder.select(is_finite, finite, other)), _sums)
 
     def _read_bfloat16(builder, pointer):
         bits = builder.zext(_loaded(builder, pointer, _i16), _vector(_i32))
-        return builder.bitcast(builder.shl(bits, ir.Constant(_vector(_i32), [ir.Constant(_i32, 16)] * LANES)), _sums)
+        return builder.bitcast(builder.shl(bits, _all(_i32, 16)), _sums)
 
     def _spread(builder, value):
         undefined = ir.Constant(_sums, ir.Undefined)
         one = builder.insert_element(undefined, value, ir.Constant(_i32, 0))
-        return builder.shuffle_vector(one, undefined, ir.Constant(_vector(_i32), [ir.Constant(_i32, 0)] * LANES))
+        return builder.shuffle_vector(one, undefined, _all(_i32, 0))
 
-    def _emit_block(builder, n_rows, read, x, weights, depth, out, stride):
-        """The product of ``n_rows`` rows, packed side by side, with a panel."""
-        fma = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(_sums, [_sums] * 3), f"llvm.fma.v{LANES}f32"
+    def _prefetch(builder, pointer):
+        """Ask for the cache line of an address, which need not be one of the program, into the second cache.
+
+        The first one is full with rows and the panel at hand; into that, it slowed float32 down.
+        """
+        pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [pointer.type, _i32, _i32, _i32]), "llvm.prefetch.p0"
         )
-        zero = ir.Constant(_sums, [ir.Constant(_f32, 0.0)] * LANES)
+        builder.call(function, [pointer, *(ir.Constant(_i32, number) for number in (0, 2, 1))])
+
+    def _bias_pointer(context, builder, array_type, array, first):
+        """Address of the biases of a panel; of as many that change nothing when the array is empty."""
+        none = cgutils.global_constant(
+            builder.module, "no_bias", ir.Constant(ir.ArrayType(_f32, COLUMNS), [-0.0] * COLUMNS)
+        )
+        size = context.make_array(array_type)(context, builder, array).nitems
+        there = builder.icmp_signed("!=", size, _number(0))
+        pointer = _element_pointer(context, builder, array_type, array, first)
+        return builder.select(there, pointer, builder.bitcast(none, pointer.type))
+
+    def _emit_block(builder, n_rows, read, x, weights, depth, bias, out, stride, ahead, ahead_step):
+        """The product of ``n_rows`` rows, packed side by side, with a panel."""
+        # fused where the processor can; llvm.fma would call a slow function where it cannot
+        multiply_add = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_sums, [_sums] * 3), f"llvm.fmuladd.v{LANES}f32"
+        )
+        zero = _all(_f32, 0.0)
         sums = [[cgutils.alloca_once_value(builder, zero) for _ in range(2)] for _ in range(n_rows)]
         for halves in sums:
             for place in halves:
                 builder.store(zero, place)
         with cgutils.for_range(builder, depth) as loop:
+            _prefetch(builder, builder.gep(ahead, [builder.mul(loop.index, ahead_step)]))
             at = builder.gep(weights, [builder.mul(loop.index, _number(COLUMNS))])
             halves = [read(builder, builder.gep(at, [_number(half * LANES)])) for half in range(2)]
             first = builder.mul(loop.index, _number(n_rows))
             for row in range(n_rows):
                 value = _spread(builder, builder.load(builder.gep(x, [builder.add(first, _number(row))])))
                 for half, place in zip(halves, sums[row], strict=True):
-                    builder.store(builder.call(fma, [value, half, builder.load(place)]), place)
-        for row in range(n_rows):
-            for half, place in enumerate(sums[row]):
+                    builder.store(builder.call(multiply_add, [value, half, builder.load(place)]), place)
+        for half in range(2):
+            added = _loaded(builder, builder.gep(bias, [_number(half * LANES)]), _f32)
+            for row in range(n_rows):
                 at = builder.gep(out, [builder.add(builder.mul(stride, _number(row)), _number(half * LANES))])
-                stored = builder.store(builder.load(place), builder.bitcast(at, _sums.as_pointer()))
-                stored.align = 4
+                value = builder.fadd(builder.load(sums[row][half]), added)
+                builder.store(value, builder.bitcast(at, _sums.as_pointer())).align = 4
 
     def _block_function(read):
         @intrinsic
-        def multiply_block(typingctx, x, x_first, n_rows, panels, panels_first, depth, out, out_first, stride):
+        def multiply_block(
+            typingctx, x, x_first, n_rows, panels, panels_first, depth, bias, bias_first, out, out_first, stride,
+            ahead, ahead_step,
+        ):  # fmt: skip
             def codegen(context, builder, signature, args):
                 def pointer(array, first):
                     return _element_pointer(context, builder, signature.args[array], args[array], args[first])
 
-                x_at, weights, out_at = pointer(0, 1), pointer(3, 4), pointer(6, 7)
+                x_at, weights, out_at, ahead_at = pointer(0, 1), pointer(3, 4), pointer(8, 9), pointer(3, 11)
+                bias_at = _bias_pointer(context, builder, signature.args[6], args[6], args[7])
                 end = builder.append_basic_block("end")
                 cases = builder.switch(args[2], end)
-                for size in BLOCKS:
+                for size in range(1, MOST_ROWS + 1):
                     block = builder.append_basic_block(f"rows_{size}")
                     cases.add_case(_number(size), block)
                     with builder.goto_block(block):
-                        _emit_block(builder, size, read, x_at, weights, args[5], out_at, args[8])
+                        _emit_block(
+                            builder, size, read, x_at, weights, args[5], bias_at, out_at, args[10], ahead_at, args[12]
+                        )
                         builder.branch(end)
                 builder.position_at_end(end)
                 return context.get_dummy_value()
 
             whole = types.int64
-            return types.void(x, whole, whole, panels, whole, whole, out, whole, whole), codegen
+            return types.void(
+                x, whole, whole, panels, whole, whole, bias, whole, out, whole, whole, whole, whole
+            ), codegen
 
         return multiply_block
 
@@ -168,7 +216,9 @@ else:
     def _as_it_is(weight):
         return np.float32(weight)
 
-    def _multiply_block(x, x_first, n_rows, panels, panels_first, depth, out, out_first, stride):
+    def _multiply_block(
+        x, x_first, n_rows, panels, panels_first, depth, bias, bias_first, out, out_first, stride, ahead, ahead_step
+    ):
         """Multiply a few rows with one panel.
 
         Parameters
@@ -179,9 +229,14 @@ else:
         panels : float32[p] or uint16[p]
             The panel begins at ``panels_first``.
         panels_first, depth : int64
+        bias : float32[columns] or float32[0]
+            Added; that of the panel begins at ``bias_first``. Nothing is added when the array is empty.
+        bias_first : int64
         out : float32[m]
             Written: ``COLUMNS`` sums of each row, those of row ``r`` from ``out_first + r * stride`` on.
         out_first, stride : int64
+        ahead, ahead_step : int64
+            The memory of weights ``ahead``, ``ahead + ahead_step`` and so on is asked for, one for each number.
         """
         for row in range(n_rows):
             for column in range(COLUMNS):
@@ -189,6 +244,8 @@ else:
                 for k in range(depth):
                     weight = value_of(panels[panels_first + k * COLUMNS + column])  # noqa: F821  bound by `specialise`
                     total += x[x_first + k * n_rows + row] * weight
+                if bias.size:
+                    total += bias[bias_first + column]
                 out[out_first + row * stride + column] = total
 
     multiply_float32 = kernel(specialise(_multiply_block, "multiply_float32", value_of=_as_it_is))

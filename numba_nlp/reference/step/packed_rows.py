@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 
-def block_starts(n_rows: int, size: int) -> list[int]:
-    """First row of each block; the last one ends with the last row."""
-    return [min(start, n_rows - size) for start in range(0, n_rows, size)]
+def blocks(n_rows: int, most: int) -> list[slice]:
+    """Rows of each block: as few blocks of at most so many rows as can be, as even as can be."""
+    parts = np.array_split(np.arange(n_rows), -(-n_rows // most))
+    return [slice(part[0], part[-1] + 1) for part in parts]
 
 
-def pack_floats(x: np.ndarray, n_rows: int, size: int) -> np.ndarray:
+def pack_floats(x: np.ndarray, n_rows: int, most: int) -> np.ndarray:
     """Rows of each block side by side: a number of each row, then the next number of each."""
-    return np.concatenate([x[start : start + size].T.reshape(-1) for start in block_starts(n_rows, size)])
+    return np.concatenate([x[rows].T.reshape(-1) for rows in blocks(n_rows, most)])
 
 
 def quantise(row: np.ndarray) -> tuple[np.ndarray, np.float32]:
@@ -28,11 +29,11 @@ def quantise(row: np.ndarray) -> tuple[np.ndarray, np.float32]:
     return np.rint(row * (np.float32(127) / largest)).astype(np.int8), largest / np.float32(127)
 
 
-def pack_codes(x: np.ndarray, n_rows: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+def pack_codes(x: np.ndarray, n_rows: int, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Codes of each block, four of each row side by side, and the step of each row."""
     found = [quantise(row) for row in x[:n_rows]]
     codes = np.array([integers for integers, _ in found]).astype(np.int16) + 128
     missing = -codes.shape[1] % 4
     fours = np.pad(codes, ((0, 0), (0, missing)), constant_values=128).astype(np.uint8).reshape(n_rows, -1, 4)
-    blocks = [fours[start : start + size].transpose(1, 0, 2).reshape(-1) for start in block_starts(n_rows, size)]
-    return np.concatenate(blocks), np.array([step for _, step in found], np.float32)
+    side_by_side = [fours[rows].transpose(1, 0, 2).reshape(-1) for rows in blocks(n_rows, most)]
+    return np.concatenate(side_by_side), np.array([step for _, step in found], np.float32)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
-from typing import Any
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -11,86 +10,54 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numba_nlp.generation.packing import pack_matrices
-from numba_nlp.generation.step_memory import new_row_memory, new_step_scratch, no_sources, pack_sources
+from numba_nlp.generation.step_memory import (
+    new_read_scratch,
+    new_row_memory,
+    new_source_memory,
+    new_step_scratch,
+    no_sources,
+)
 from numba_nlp.kernels.step.activations import CODES
-from numba_nlp.kernels.step.decoder import STEP
-from numba_nlp.kernels.step.decoder_memory import DecoderWeights, padded
+from numba_nlp.kernels.step.any_kind import of_any_kind
+from numba_nlp.kernels.step.decoder import decoder_step
+from numba_nlp.kernels.step.decoder_memory import padded
 from numba_nlp.kernels.step.places import follow_parents, list_places
-from numba_nlp.kernels.step.products import Matrices
+from numba_nlp.kernels.step.products import columns_of
+from numba_nlp.kernels.step.reader import keep_sources
 from numba_nlp.kernels.step.row_blocks import COLUMNS
 from numba_nlp.kernels.step.team import new_team_state
 from numba_nlp.reference.step import decoder as twin
 from numba_nlp.reference.step import places as twin_places
-
-LAYERS, HEADS, SIZE, WIDTH, INNER, VOCABULARY = 2, 3, 5, 20, 9, COLUMNS + 7
-
-
-def draw_weights(random: np.random.Generator, kind: str, activation: str, **flags: Any) -> DecoderWeights:
-    """A random decoder."""
-
-    def array(*shape: int) -> np.ndarray:
-        return (random.standard_normal(shape) * 0.5).astype(np.float32)
-
-    def matrices(outputs: int, depth: int, count: int = LAYERS) -> Matrices:
-        biases = [array(outputs) for _ in range(count)] if flags["bias"] else None
-        return pack_matrices([array(outputs, depth) for _ in range(count)], biases, kind)
-
-    def empty() -> Matrices:
-        like = matrices(1, 1, 1)
-        return Matrices(like.panels[:0], like.scales[:0], like.sums[:0], like.bias[:0], 0, 0)
-
-    deep = -(-INNER // COLUMNS) * COLUMNS
-    outer = [np.pad(array(WIDTH, INNER), ((0, 0), (0, deep - INNER))) for _ in range(LAYERS)]
-    whole = VOCABULARY // COLUMNS * COLUMNS
-    return DecoderWeights(
-        layers=LAYERS,
-        heads=HEADS,
-        head_width=SIZE,
-        norm_first=flags["norm_first"],
-        centred=flags["centred"],
-        gated=flags["gated"],
-        with_source=flags["with_source"],
-        begin=flags["begin"],
-        end=flags["end"],
-        activation=CODES[activation],
-        epsilon=1e-5,
-        embedding_scale=np.float32(1.5),
-        output_scale=np.float32(0.5 if flags["end"] else 1.0),
-        position_offset=2,
-        position_padding=1 if flags["begin"] else -1,
-        tokens=array(VOCABULARY, WIDTH),
-        positions=array(30 if flags["centred"] else 0, WIDTH),
-        scales=np.abs(array(LAYERS)),
-        distances=array(HEADS, 0 if flags["centred"] else 4),
-        edge_norms=array(2, 2, WIDTH),
-        norms=array(LAYERS, 3, 2, WIDTH),
-        qkv=matrices(3 * HEADS * SIZE, WIDTH),
-        joined=matrices(WIDTH, HEADS * SIZE),
-        query=matrices(HEADS * SIZE, WIDTH) if flags["with_source"] else empty(),
-        source_joined=matrices(WIDTH, HEADS * SIZE) if flags["with_source"] else empty(),
-        inner=matrices(INNER, WIDTH),
-        gate=matrices(INNER, WIDTH) if flags["gated"] else empty(),
-        outer=pack_matrices(outer, [array(WIDTH) for _ in range(LAYERS)] if flags["bias"] else None, kind),
-        logits=matrices(whole, WIDTH, 1),
-        last_logits=matrices(VOCABULARY - whole, WIDTH, 1),
-    )
+from numba_nlp.reference.step.reader import keep_source
+from tests.kernels.step.random_weights import (
+    FLAGS,
+    HEADS,
+    LAYERS,
+    SIZE,
+    VOCABULARY,
+    WIDTH,
+    draw_weights,
+    plain_weights,
+)
 
 
-def draw_sources(random: np.random.Generator, mask: np.ndarray) -> tuple[Any, list[twin.Source]]:
+def draw_sources(random, weights, lengths, kind):
     """Sources in both forms."""
-    shape = (LAYERS, len(mask), HEADS, mask.shape[1], SIZE)
-    keys, values = random.standard_normal((2, *shape)).astype(np.float32)
-    # [layer][tokens, heads, width] of each source
-    plain = [
-        twin.Source(
-            *([held[layer, i][:, mask[i]].swapaxes(0, 1) for layer in range(LAYERS)] for held in (keys, values))
-        )
-        for i in range(len(mask))
-    ]
-    return pack_sources(keys, values, mask), plain
+    matrices = [random.standard_normal((2 * HEADS * SIZE, WIDTH)).astype(np.float32) for _ in range(LAYERS)]
+    maps = pack_matrices(matrices, None, kind)
+    mask = np.arange(max(lengths)) < np.array(lengths)[:, None]
+    memory = new_source_memory(weights, mask)
+    hidden = random.standard_normal((sum(lengths), WIDTH)).astype(np.float32)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    scratch = new_read_scratch(weights, len(hidden), max(lengths), 1, kind, int(columns_of(maps)))
+    prompts = np.arange(len(lengths), dtype=np.int32)
+    given = starts, prompts, LAYERS, HEADS, of_any_kind(maps, kind), memory, scratch, hidden
+    assert keep_sources(0, 1, new_team_state(), *given) == 0
+    assert memory.lengths.tolist() == lengths
+    rows = [hidden[first:last] for first, last in pairwise(starts)]
+    return memory, [twin.Source(*keep_source(row, maps, LAYERS, HEADS, kind, COLUMNS)) for row in rows]
 
 
-FLAGS = ("norm_first", "centred", "gated", "with_source", "begin", "end", "bias")
 #: Each value of each flag beside each of the others, in few cases.
 CASES = [
     dict(zip(FLAGS, (a, b, a ^ b, c, a ^ c, b ^ c, a ^ b ^ c), strict=True))
@@ -112,34 +79,33 @@ def test_steps_with_narrow_weights(kind):
 def check_steps(flags, kind, activation, seed, close):
     random = np.random.default_rng(seed)
     weights = draw_weights(random, kind, activation, **flags)
+    plain = plain_weights(weights, kind)
     prompts, per_prompt, steps = 2, 3, 4
     memory = new_row_memory(weights, np.ones((prompts, 1), bool), per_prompt, steps)
     sources, plain_sources = no_sources(), [None] * prompts
     if flags["with_source"]:
-        mask = random.random((prompts, 6)) < 0.7
-        mask[:, 2] = True
-        sources, plain_sources = draw_sources(random, mask)
+        sources, plain_sources = draw_sources(random, weights, [4, 70], kind)
     n_rows = prompts * per_prompt
-    scratch = new_step_scratch(weights, n_rows, per_prompt, 1 + steps, padded(6), 1, kind)
+    scratch = new_step_scratch(weights, n_rows, per_prompt, 1 + steps, padded(70), 1, kind)
     team, logits = new_team_state(), np.zeros((n_rows, VOCABULARY), np.float32)
 
-    def step(tokens, groups, per_group, n_new, half):
-        list_places(tokens, groups, per_group, n_new, half, weights, memory)
+    def step(tokens, groups, per_group, column, half):
+        list_places(tokens, groups, per_group, column, half, weights, memory)
         out = logits[: tokens.size]
         given = tokens, groups, per_group, weights, memory, sources, scratch, out
-        assert STEP[kind](0, 1, team, *given) == 0
+        assert decoder_step(0, 1, team, *given) == 0
         return out
 
     def expected(tokens, column, rows):
         return [
-            twin.decoder_step(int(token), column, row, weights, activation, kind, COLUMNS)
+            twin.decoder_step(int(token), column, row, plain, activation, kind, COLUMNS)
             for token, row in zip(tokens, rows, strict=True)
         ]
 
     groups = np.arange(prompts, dtype=np.int32)
     tokens = random.integers(0, VOCABULARY, prompts)
     begun = [twin.Row(LAYERS, source) for source in plain_sources]
-    np.testing.assert_allclose(step(tokens, groups, 1, -1, 0), expected(tokens, 0, begun), atol=close, rtol=close)
+    np.testing.assert_allclose(step(tokens, groups, 1, 0, 0), expected(tokens, 0, begun), atol=close, rtol=close)
     memory.counted[:] = np.repeat(memory.counted[0, :prompts], per_prompt)
     rows, half = [row.copy() for row in begun for _ in range(per_prompt)], 0
     for n_new in range(steps):
@@ -152,7 +118,7 @@ def check_steps(flags, kind, activation, seed, close):
         half, rows = 1 - half, [rows[parent].copy() for parent in parents]
         tokens = random.integers(0, VOCABULARY, len(rows))
         tokens[0] = 1  # may be without a position
-        found = step(tokens, groups, per_prompt, n_new, half)
+        found = step(tokens, groups, per_prompt, 1 + n_new, half)
         np.testing.assert_allclose(found, expected(tokens, 1 + n_new, rows), atol=close, rtol=close)
 
 
@@ -172,7 +138,7 @@ def test_places(seed, steps):
         half, rows = 1 - half, twin_places.follow_parents(parents, rows)
         counted = [counted[parent] for parent in parents]
         tokens = random.integers(0, 3, 4)
-        list_places(tokens, groups, per_prompt, n, half, weights, memory)
+        list_places(tokens, groups, per_prompt, 3 + n, half, weights, memory)
         for row, writers in enumerate(rows):
             writers.append((n, row))
             prompt = row // per_prompt
@@ -184,3 +150,25 @@ def test_places(seed, steps):
             without = tokens[row] == weights.position_padding
             assert memory.positions[row] == (weights.position_padding if without else 2 + counted[row])
             counted[row] += not without
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_places_within_prompts(seed):
+    """Read column by column, padding sees itself and does not count."""
+    random = np.random.default_rng(seed)
+    weights = draw_weights(np.random.default_rng(0), "float32", "relu", **dict.fromkeys(FLAGS, True))
+    mask = random.random((3, 4)) < 0.6
+    memory = new_row_memory(weights, mask, 1, 0)
+    counted = [0, 0, 0]
+    for column in range(4):
+        tokens = random.integers(0, 3, 3)
+        list_places(tokens, np.arange(3, dtype=np.int32), 1, column, 0, weights, memory)
+        for row in range(3):
+            seen = [*np.flatnonzero(mask[row, :column]), column]
+            expected = twin_places.list_places(row, seen, [], 3, 4, 3)
+            length = memory.lengths[row]
+            assert memory.columns[row, :length].tolist() == seen
+            assert memory.offsets[row, :length].tolist() == [place * HEADS * SIZE for _, place in expected]
+            without = tokens[row] == weights.position_padding
+            assert memory.positions[row] == (weights.position_padding if without else 2 + counted[row])
+            counted[row] += mask[row, column] and not without
