@@ -202,6 +202,8 @@ def their_rows(theirs: Any, case: Case) -> tuple[torch.Tensor, torch.Tensor | No
             return_dict_in_generate=True,
             output_scores=True,
             output_logits=True,
+            # with a cache its M2M100 gives positions to padding tokens that were written, without one it does not
+            use_cache=theirs.config.model_type != "m2m_100",
             **case.options,
         )
         beams = getattr(out, "beam_indices", None)

@@ -55,3 +55,18 @@ def test_ends_are_reached(tmp_path: Any) -> None:
         ends = case.options["eos_token_id"]
         ended += int(torch.isin(out.sequences, torch.tensor(ends)).any(1).sum())
     assert ended > rows / 3
+
+
+def test_padding_that_was_written(tmp_path: Any) -> None:
+    """M2M100 gives padding tokens no position of their own, in a step as in a pass over the whole row."""
+    pair = make_pair("M2M100ForConditionalGeneration", tmp_path, seed=77_000_007)
+    written = 0
+    for number in range(6):
+        case = draw_case(random.Random(f"padding {number}"), pair, only="no_repeat_ngram_size")
+        case.options = {**case.options, "max_new_tokens": 12}
+        verdict, why = compare(pair, case)
+        assert verdict != "different", f"{case.options}\n{why}"
+        written += int(
+            (pair.ours.generate(case.input_ids, case.attention_mask, **case.options).sequences[:, 1:5] == 1).sum()
+        )
+    assert written > 5

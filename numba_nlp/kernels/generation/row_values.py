@@ -419,7 +419,13 @@ def _gather_from(row, k, floor, maxima, values, indices):
         for block in range(part, end):
             if maxima[block] >= floor and (n < k or maxima[block] > values[0]):
                 first = block * BLOCK
-                n = _offer_part(row, first, min(first + BLOCK, row.size), floor, k, values, indices, n)
+                stop = min(first + BLOCK, row.size)
+                whole = first + (stop - first) // 16 * 16
+                for start in range(first, whole, 16):
+                    best = largest_of_sixteen(row, start)
+                    if best >= floor and (n < k or best > values[0]):
+                        n = _offer_part(row, start, start + 16, floor, k, values, indices, n)
+                n = _offer_part(row, whole, stop, floor, k, values, indices, n)
     return n
 
 

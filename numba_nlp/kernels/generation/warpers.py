@@ -20,6 +20,7 @@ from numba_nlp.kernels.generation.row_values import BLOCK, block_maxima, gather_
 __all__ = [
     "is_warped",
     "keep_min_p",
+    "keep_min_p_of_row",
     "keep_top_k",
     "keep_top_p",
     "keep_typical",
@@ -198,6 +199,42 @@ def keep_min_p(row, ids, n, ratio, least, order):
 
 
 @kernel
+def keep_min_p_of_row(row, ratio, least, maxima, ids):
+    """The same of a whole row, of which most blocks are below what is kept: these are not listed.
+
+    Parameters
+    ----------
+    row : float32[V]
+        Written; without NaN.
+    ratio : float64
+        ``min_p``, above 0, up to 1.
+    least : int64
+        So many are to be kept at least.
+    maxima : float32[(V + 63) // 64]
+        Scratch.
+    ids : int32[V]
+        Written: what is left, rising.
+
+    Returns
+    -------
+    int64
+        How many are left; -1 where fewer than ``least`` would be, and the row is as it was.
+    """
+    lowest = np.float64(block_maxima(row, maxima)) + math.log(ratio)
+    n = np.int64(0)
+    for block in range((row.size + BLOCK - 1) // BLOCK):
+        if maxima[block] >= lowest:
+            for i in range(block * BLOCK, min(block * BLOCK + BLOCK, row.size)):
+                ids[n] = i
+                n += (row[i] >= lowest) & (row[i] > _NOTHING)
+    if n < least:
+        return np.int64(-1)
+    for i in range(row.size):
+        row[i] = _NOTHING if row[i] < lowest else row[i]
+    return n
+
+
+@kernel
 def keep_typical(row, ids, n, share, least, order, weights, places, masses):
     """Keep the tokens whose information is nearest to the entropy, until they have a share of the probability.
 
@@ -264,14 +301,21 @@ def warp_row(row, rules, scratch):
     if rules.temperature != 1.0:
         scale_values(row, rules.temperature)
     ids, order, least = scratch.ids, scratch.order, rules.min_tokens_to_keep
+    min_p = rules.min_p
     if rules.top_k > 0:
         n = keep_top_k(row, max(rules.top_k, least), scratch.maxima, order, ids)
     else:
-        n = list_values(row, ids)
+        n = np.int64(-1)
+        if rules.top_p == 1.0 and min_p > 0.0:
+            n = keep_min_p_of_row(row, min_p, least, scratch.maxima, ids)
+        if n < 0:
+            n = list_values(row, ids)
+        else:
+            min_p = 0.0  # done
     if n > 0 and rules.top_p < 1.0:
         n = keep_top_p(row, ids, n, rules.top_p, least, order, scratch.weights, scratch.places, scratch.masses)
-    if n > 0 and rules.min_p > 0.0:
-        n = keep_min_p(row, ids, n, rules.min_p, least, order)
+    if n > 0 and min_p > 0.0:
+        n = keep_min_p(row, ids, n, min_p, least, order)
     if n > 0 and rules.typical_p < 1.0:
         n = keep_typical(row, ids, n, rules.typical_p, least, order, scratch.weights, scratch.places, scratch.masses)
     return n

@@ -58,6 +58,14 @@ def keep_min_p(row, ids, n, ratio, least, order):
     return _keep(row, ids, n, enough | set(ranked[:least]))
 
 
+def keep_min_p_of_row(row, ratio, least, maxima, ids):
+    """The same of a whole row, if enough of it is left."""
+    probabilities = _probabilities(row)
+    if (probabilities >= ratio * probabilities.max()).sum() < least:
+        return -1
+    return keep_min_p(row, ids, list_values(row, ids), ratio, 1, maxima)
+
+
 def keep_typical(row, ids, n, share, least, order, weights, places, masses):
     """Keep what is nearest to the entropy until that has a share."""
     probabilities = _probabilities(row)

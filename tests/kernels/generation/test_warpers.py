@@ -89,6 +89,15 @@ def test_min_p_is_that_of_the_twin(row, ratio, least):
     assume(ratio == 1 or not (np.abs(gaps) < 1e-5).any())
     found, expected = both("keep_min_p", row, ratio, least)
     assert found == expected
+    for module in (kernels, plain):
+        after, scratch = row.copy(), make_row_scratch(len(row), 1)
+        n = module.keep_min_p_of_row(after, max(ratio, 1e-9), least, scratch.maxima, scratch.ids)
+        if n < 0:  # what it says that it leaves alone
+            np.testing.assert_array_equal(after, row)
+            assert len(both("keep_min_p", row, max(ratio, 1e-9), 1)[0]) < least
+        else:
+            assert scratch.ids[:n].tolist() == both("keep_min_p", row, max(ratio, 1e-9), 1)[0]
+            assert scratch.ids[:n].tolist() == np.flatnonzero(after > -np.inf).tolist()
 
 
 @given(row=rows, share=shares.filter(bool), least=st.integers(1, 4))
