@@ -218,6 +218,21 @@ def test_callables_are_called_between_captured_steps(options: dict[str, Any], ta
         np.testing.assert_allclose(expected, got, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("search", SEARCHES)
+def test_texts_and_tokens_end_rows(search: str, taped: list[int]) -> None:
+    """Stop strings and end tokens together, as the searches on the host have them."""
+    model = sharpened(create_model(GPT2, head="language_model"))
+    for stop, ends in (("17 17 17", [26]), ("26 17 3", [10, 17])):
+        options = {"max_new_tokens": 14, "eos_token_id": ends, "stop_strings": stop, "seed": 3, **SEARCHES[search]}
+        outs = [
+            model.generate([[5, 6, 7], [8]], decode=lambda ids: " ".join(map(str, ids)) + " ", engine=engine, **options)
+            for engine in ("torch", "device")
+        ]
+        assert torch.equal(outs[0].sequences, outs[1].sequences)
+        torch.testing.assert_close(outs[0].scores, outs[1].scores, rtol=1e-4, atol=1e-4)
+    assert len(taped) > 0
+
+
 def test_trouble_is_said_late(taped: list[int]) -> None:
     model = sharpened(create_model(GPT2, head="language_model"))
     for options in ({"num_beams": 2}, {}, {"do_sample": True}):
