@@ -260,6 +260,8 @@ def test_engines_by_name() -> None:
         model.generate([[3]], engine="fast")
     with pytest.raises(ValueError, match="`weights` 'int8' is of Numba's steps"):
         model.generate([[3]], engine="device", weights="int8")
+    with pytest.raises(ValueError, match="`weights` 'int8' is of Numba's steps"):
+        describe(model, engine="device", weights="int8")
     what = describe(model, engine="device")
     assert (what["steps"], what["choice"]) == ("torch", "torch")
     with pytest.raises(ValueError, match="the model is on meta"):
