@@ -33,6 +33,7 @@ FAMILIES = {
         {**BART, "model_type": "marian", "pad_token_id": 0, "decoder_start_token_id": 0},
         "conditional_generation",
     ),
+    "m2m_100": ({**BART, "model_type": "m2m_100"}, "conditional_generation"),
     "t5": (T5, "conditional_generation"),
 }
 RULES: dict[str, Any] = {
