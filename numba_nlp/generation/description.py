@@ -7,7 +7,7 @@ from typing import Any, cast
 import torch
 
 from numba_nlp.generation.decode_plan import Weights, plan_of
-from numba_nlp.generation.engines import name_engine
+from numba_nlp.generation.engines import name_engine, refuse_weights
 from numba_nlp.generation.numba_steps import threads_of
 from numba_nlp.generation.step_choice import StepEngine, choose_steps
 from numba_nlp.kernels.words import VECTOR
@@ -41,6 +41,8 @@ def describe(model: Any, *, engine: str = "auto", weights: Weights = "auto") -> 
     """
     name = name_engine(engine, model.device)
     on_device = name == "device"
+    if on_device:
+        refuse_weights(weights)
     kind = None if on_device else choose_steps(model, cast(StepEngine, name), weights)
     described: dict[str, Any] = {
         "family": model.family,

@@ -21,7 +21,7 @@ from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.step_choice import StepEngine, opened_steps
 from numba_nlp.generation.text_ends import TextEnds
 
-__all__ = ["ENGINES", "FASTEST", "Request", "choose_engine", "name_engine"]
+__all__ = ["ENGINES", "FASTEST", "Request", "choose_engine", "name_engine", "refuse_weights"]
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,21 @@ def _with_steps(request: Request, engine: StepEngine) -> FoundRows:
         return choose_tokens(steps, plan, edits, request.text_ends, request.streamer, request.seed)
 
 
+def refuse_weights(weights: Weights) -> None:
+    """Refuse another kind of weights than the model has, for the engine "device".
+
+    Raises
+    ------
+    ValueError
+        One is asked for.
+    """
+    if weights != "auto":
+        raise ValueError(f"`weights` {weights!r} is of Numba's steps; leave it out, or `engine` 'device'")
+
+
 def _on_the_device(request: Request) -> FoundRows:
     """Everything by torch, where the model is."""
-    if request.weights != "auto":
-        raise ValueError(f"`weights` {request.weights!r} is of Numba's steps; leave it out, or `engine` 'device'")
+    refuse_weights(request.weights)
     calls = HostCalls(request.plan, request.processors, request.prefix_function, request.text_ends)
     return generate_on_device(request.model, request.plan, request.seed, calls, request.streamer)
 

@@ -33,6 +33,7 @@ FAMILIES = {
         {**BART, "model_type": "marian", "pad_token_id": 0, "decoder_start_token_id": 0},
         "conditional_generation",
     ),
+    "m2m_100": ({**BART, "model_type": "m2m_100"}, "conditional_generation"),
     "t5": (T5, "conditional_generation"),
 }
 RULES: dict[str, Any] = {
@@ -260,6 +261,8 @@ def test_engines_by_name() -> None:
         model.generate([[3]], engine="fast")
     with pytest.raises(ValueError, match="`weights` 'int8' is of Numba's steps"):
         model.generate([[3]], engine="device", weights="int8")
+    with pytest.raises(ValueError, match="`weights` 'int8' is of Numba's steps"):
+        describe(model, engine="device", weights="int8")
     what = describe(model, engine="device")
     assert (what["steps"], what["choice"]) == ("torch", "torch")
     with pytest.raises(ValueError, match="the model is on meta"):
