@@ -57,7 +57,7 @@ def generate(
         for padding, unless that ends rows too; an encoder takes all tokens. Prompts that are padded at the right are
         padded at the left instead.
     config : GenerationConfig, optional
-        By default that of the checkpoint.
+        By default that of the checkpoint. Special tokens that it leaves out are the checkpoint's.
     seed : int, optional
         Of sampling, from 0 to 2**64 - 1; by default another one in each call.
     decoder_input_ids, decoder_attention_mask : array-like or Tensor, optional
@@ -99,7 +99,7 @@ def generate(
     UnsupportedFeatureError
         An option of transformers is not supported.
     """
-    settled = (GenerationConfig.from_model(model) if config is None else config).replace(**options)
+    settled = (GenerationConfig.from_model(model) if config is None else config.for_model(model)).replace(**options)
     if streamer is not None and settled.num_beams > 1:
         raise ValueError(f"`streamer` with `num_beams` {settled.num_beams}: rows of a beam search change until its end")
     run = choose_engine(engine, model.device)

@@ -74,7 +74,7 @@ def score(
     TypeError
         Ids are no whole numbers.
     """
-    settled = GenerationConfig.from_model(model) if config is None else config
+    settled = GenerationConfig.from_model(model) if config is None else config.for_model(model)
     settled = settled.replace(num_beams=1, num_beam_groups=1, diversity_penalty=0.0, num_return_sequences=1)
     plan = make_plan(
         model,
