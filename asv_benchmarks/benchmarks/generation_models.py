@@ -32,7 +32,9 @@ def _sides(layers: tuple[int, int], heads: int, ffn: int) -> dict[str, int]:
 
 
 def _bart(encoder: int, decoder: int) -> dict[str, Any]:
-    return {**_sides((encoder, decoder), 16, 4096), **_UNFORCED, "d_model": 1024, "vocab_size": 50264}
+    # CTranslate2 asks for the last one, which old checkpoints name
+    own = {"d_model": 1024, "vocab_size": 50264, "normalize_before": False}
+    return {**_sides((encoder, decoder), 16, 4096), **_UNFORCED, **own}
 
 
 def _t5(width: int, ffn: int, layers: int, heads: int) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from .generation_models import GenerationCase
 
-__all__ = ["LIBRARIES", "exact", "make_call"]
+__all__ = ["LIBRARIES", "Call", "exact", "make_call", "read_inputs"]
 
 Call = Callable[[], np.ndarray]
 
@@ -34,7 +34,7 @@ LIBRARIES = (
 
 
 def exact(library: str, case: GenerationCase) -> bool:
-    """Whether the tokens have to be those of transformers."""
+    """Whether the tokens have to be those of transformers, or tied with them."""
     return library.endswith("float32") and not case.sampled
 
 
@@ -73,11 +73,16 @@ def _settings(folder: Path) -> dict[str, Any]:
     return found
 
 
+def read_inputs(case: GenerationCase, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Ids and mask of what is read."""
+    settings = _settings(folder)
+    return case.ids(settings["vocab_size"], settings["eos_token_id"])
+
+
 def _tensors(case: GenerationCase, folder: Path) -> tuple[Any, Any]:
     import torch
 
-    settings = _settings(folder)
-    ids, mask = case.ids(settings["vocab_size"], settings["eos_token_id"])
+    ids, mask = read_inputs(case, folder)
     return torch.from_numpy(ids), torch.from_numpy(mask)
 
 
@@ -151,8 +156,7 @@ def _converted(folder: Path) -> Path:
 def _ctranslate2(case: GenerationCase, folder: Path, kind: str, threads: int) -> Call:
     import ctranslate2
 
-    settings = _settings(folder)
-    ids, mask = case.ids(settings["vocab_size"], settings["eos_token_id"])
+    ids, mask = read_inputs(case, folder)
     texts = [[str(token) for token in row[real.astype(bool)]] for row, real in zip(ids, mask, strict=True)]
     options: dict[str, Any] = {"beam_size": case.beams, "num_hypotheses": case.returned}
     if case.sampled:
