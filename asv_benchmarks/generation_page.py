@@ -1,0 +1,226 @@
+"""Write ``docs/generation_speed.md`` from what ``asv_benchmarks.benchmarks.bench_generation`` recorded.
+
+::
+
+    python -m asv_benchmarks.generation_page
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+from tools.files import ROOT
+
+from .benchmarks.bench_generation import clock, ratios
+from .benchmarks.generation_models import CASES
+
+__all__ = ["PAGE", "RECORD", "main", "render"]
+
+RECORD = ROOT / "docs" / "results" / "generation_speed.json"
+PAGE = ROOT / "docs" / "generation_speed.md"
+
+_BASES = ("transformers", "ctranslate2 float32", "ctranslate2 int8")
+#: What is compared: ours, theirs.
+_PAIRS = (
+    ("numba_nlp float32", "transformers"),
+    ("numba_nlp float32", "ctranslate2 float32"),
+    ("numba_nlp float16", "transformers"),
+    ("numba_nlp int8", "ctranslate2 int8"),
+)
+#: By number of sentences or prompts: for each of these pairs the least ratio wanted and the one aimed at.
+_WANTED: dict[str, tuple[tuple[float | None, float | None], ...]] = {
+    "one": ((3.0, 4.0), (1.7, 2.2), (4.0, 8.0), (1.3, 2.0)),
+    "three": ((2.4, 3.5), (1.4, 2.0), (None, None), (None, None)),
+    "ten": ((2.0, 3.0), (1.05, 1.5), (None, None), (0.9, 1.2)),
+}
+#: The article's figures that stand in its text: case -> what it says of Rust beside Python.
+_ARTICLE = {
+    "marian-1": "about 60 % less time",
+    "marian-10": "about 60 % less time",
+    "t5-base-3": "about 50 % less time",
+    "t5-base-10": "much less gain than with 3",
+    "bart-large": "about 2 times as fast; Python 2.57 s",
+    "distilbart-12-6": "about 2 times as fast",
+    "distilbart-6-6": "about 2 times as fast; Rust below 0.6 s",
+    "gpt2-1-sampled": "about 4 times as fast",
+    "gpt2-3-sampled": "about 4 times as fast",
+    "gpt2-1": "about 2 times as fast",
+    "gpt2-3": "about 2 times as fast",
+}
+_HOW = """\
+Models have the real sizes and random weights, which transformers draws for a seed. Each row gets the same number of
+tokens (32 of translations, 60 of summaries, 64 of free text): ends are kept from coming. A case is named by its model and
+its number of sentences, of 14 to 74 tokens, or of prompts, of 6 to 11; summaries are of 400 tokens. Beams: 6, of
+summaries 3, of GPT-2 5 with 5 rows returned, also drawn from the 50 likeliest tokens (*sampled*). All libraries take
+turns in one process. A ratio is how many times as long the first takes: of the medians, and of the quickest
+generations. On one thread it is the time of the process, on more the wall clock's."""
+_TOKENS = """\
+Of each case the tokens of the first generation are compared with those of transformers; *tied* are rows that are as
+probable as the row of transformers, to the last bits of a float32 sum, with the model in float64. Rows that are drawn
+differ, for each library has its own random numbers. CTranslate2 has its own rules for the ends of rows and lets Marian's
+padding have no part of the probabilities; where no row ends before the last step, that leaves the tokens as they are.
+In int8 and float16 a model with random weights, whose tokens are all nearly as likely, may well choose others; what
+these kinds of weights cost with trained models is in [generation.md](generation.md)."""
+
+
+def _cells(case: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {cell["library"]: cell for cell in case["cells"]}
+
+
+def _ratio(case: dict[str, Any], theirs: str, ours: str) -> tuple[float, float] | None:
+    cells, taken = _cells(case), clock(case["threads"])
+    if theirs not in cells or ours not in cells:
+        return None
+    return ratios(cells[theirs][taken], cells[ours][taken])
+
+
+def _shown(value: tuple[float, float] | None) -> str:
+    return "" if value is None else f"{value[0]:.2f} ({value[1]:.2f})"
+
+
+def _amount(name: str) -> str:
+    return {1: "one", 3: "three", 10: "ten"}[len(CASES[name].lengths)]
+
+
+def _seconds(case: dict[str, Any], library: str) -> float:
+    return statistics.median(_cells(case)[library][clock(case["threads"])])
+
+
+def _table(head: list[str], rows: list[list[str]], *, words: int = 1) -> str:
+    """Columns of words, then columns of figures."""
+    marks = ["---"] * words + ["---:"] * (len(head) - words)
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, marks, *rows])
+
+
+def _against_transformers(cases: list[dict[str, Any]]) -> str:
+    libraries = [name for name in _names(cases) if name != "transformers"]
+    rows = []
+    for case in cases:
+        settings = CASES[case["case"]]
+        ours = [_shown(_ratio(case, "transformers", library)) for library in libraries]
+        n_rows = len(settings.lengths) * settings.beams
+        rows.append([case["case"], str(n_rows), f"{_seconds(case, 'transformers'):.2f} s", *ours])
+    return _table(["case", "rows a step", "transformers", *(f"/ {name}" for name in libraries)], rows)
+
+
+def _names(cases: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(cell["library"] for case in cases for cell in case["cells"]))
+
+
+def _verdicts(cases: list[dict[str, Any]]) -> str:
+    """Ratios beside those wanted."""
+    rows = []
+    for case in cases:
+        row = [case["case"]]
+        for (ours, theirs), (least, aim) in zip(_PAIRS, _WANTED[_amount(case["case"])], strict=True):
+            value = _ratio(case, theirs, ours)
+            if value is None:
+                row.append("")
+            elif least is None:
+                row.append(f"{value[0]:.2f}")
+            else:
+                row.append(f"{value[0]:.2f} (>= {least}: {'yes' if value[0] >= least else '**no**'}; aim {aim})")
+        rows.append(row)
+    return _table(["case", *(f"{theirs} / {ours}" for ours, theirs in _PAIRS)], rows)
+
+
+def _tokens(cases: list[dict[str, Any]]) -> str:
+    rows = []
+    for case in cases:
+        cells = [cell for cell in case["cells"] if cell["library"] != "transformers"]
+        if not CASES[case["case"]].sampled:
+            counts = [f"{c['equal']}" + (f" + {c['tied']} tied" if c["tied"] else "") for c in cells]
+            by_name = dict(zip((c["library"] for c in cells), counts, strict=True))
+            names = [name for name in _names(cases) if name != "transformers"]
+            rows.append([case["case"], str(cells[0]["rows"]), *(by_name.get(name, "") for name in names)])
+    return _table(["case", "rows", *(name for name in _names(cases) if name != "transformers")], rows)
+
+
+def _article(cases: list[dict[str, Any]]) -> str:
+    """The article's cases, with its own figures."""
+    libraries = [name for name in _names(cases) if name.startswith("numba_nlp")]
+    by_name = {case["case"]: case for case in cases}
+    rows = []
+    for name, said in _ARTICLE.items():
+        if name in by_name:
+            case = by_name[name]
+            row = [name, said, f"{_seconds(case, 'transformers'):.2f} s"]
+            for library in libraries:
+                value = _ratio(case, "transformers", library)
+                row.append("" if value is None else f"{_seconds(case, library):.2f} s, {value[0]:.1f} times as fast")
+            rows.append(row)
+    return _table(["case", "article: Rust beside Python", "transformers here", *libraries], rows, words=2)
+
+
+def _sampling_cost(cases: list[dict[str, Any]]) -> str:
+    """How much longer a drawn generation takes, a sentence."""
+    by_name = {case["case"]: case for case in cases}
+    parts = []
+    for name in ("gpt2-1", "gpt2-3"):
+        pair = by_name.get(name), by_name.get(f"{name}-sampled")
+        if pair[0] is None or pair[1] is None:
+            continue
+        costs = [
+            f"{library} {_seconds(pair[1], library) / _seconds(pair[0], library):.2f}"
+            for library in ("transformers", "numba_nlp float32")
+        ]
+        parts.append(f"{name}: {', '.join(costs)}")
+    said = "Drawing makes the article's Python about 4 times and its Rust about 3 times as slow; here it takes"
+    return f"{said} this many times as long: {'; '.join(parts)}." if parts else ""
+
+
+def render(results: dict[str, Any]) -> str:
+    """The page."""
+    here, versions = results["machine"], results["versions"]
+    packages = ", ".join(f"{name} {version}" for name, version in versions.items())
+    parts = [
+        "# Speed of generation",
+        "Written by `python -m asv_benchmarks.generation_page` from `docs/results/generation_speed.json`, which "
+        "`python -m asv_benchmarks.benchmarks.bench_generation --threads 1 2 --record ...` measures; no figure is typed "
+        "by hand but those of the article and those wanted.",
+        f"{here['processor']}, {here['processors']} processors, {here['system']}, Python {here['python']}; {packages}. "
+        "Processors of other makes may give other ratios: torch's products are by MKL, which is at its best on Intel's.",
+        _HOW,
+    ]
+    for threads in sorted({case["threads"] for case in results["cases"]}):
+        cases = [case for case in results["cases"] if case["threads"] == threads]
+        rounds = sorted({case["rounds"] for case in cases})
+        dates = sorted(case["date"] for case in cases)
+        loads = [case["load"] for case in cases]
+        spans = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+        parts += [
+            f"## {'One thread' if threads == 1 else f'{threads} threads'}",
+            f"{spans}, {' or '.join(map(str, rounds))} rounds; load of the machine at the end of a case "
+            f"{min(loads):.1f} to {max(loads):.1f} (undisturbed: {threads}).",
+            _against_transformers(cases),
+            "Beside the ratios wanted, of the medians:",
+            _verdicts(cases),
+        ]
+    one = [case for case in results["cases"] if case["threads"] == min(c["threads"] for c in results["cases"])]
+    parts += [
+        "## Tokens",
+        _TOKENS,
+        _tokens(one),
+        '## The table of "Accelerating text generation with Rust"',
+        "The article (Becquin 2021) measured transformers 4.2.2 and rust-bert 0.12.1 on an AMD 2700X with an Nvidia 2070 "
+        "RTX; most of its figures are drawn, these stand in its text. Its hardware is another, so that seconds cannot be "
+        "compared, only how much faster than transformers of the time each is.",
+        _article(one),
+        _sampling_cost(one),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def main() -> int:
+    """Write the page."""
+    PAGE.write_text(render(json.loads(RECORD.read_text(encoding="utf-8"))), encoding="utf-8")
+    print(f"{Path(PAGE).relative_to(ROOT)} is written")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
