@@ -18,12 +18,14 @@ from tools.files import ROOT
 from .benchmarks.bench_generation import clock, ratios
 from .benchmarks.generation_models import CASES
 
-__all__ = ["PAGE", "RECORD", "main", "render"]
+__all__ = ["KINDS_RECORD", "PAGE", "RECORD", "main", "read_records", "render"]
 
 RECORD = ROOT / "docs" / "results" / "generation_speed.json"
+KINDS_RECORD = RECORD.with_name("weight_kinds.json")
 PAGE = ROOT / "docs" / "generation_speed.md"
 
-_BASES = ("transformers", "ctranslate2 float32", "ctranslate2 int8")
+#: Wanted of kinds of weights, as `tools/measure_weight_kinds.py` has it: perplexity at most, tokens at least.
+MOST_PERPLEXITY, LEAST_AGREEMENT = 0.01, 0.97
 #: What is compared: ours, theirs.
 _PAIRS = (
     ("numba_nlp float32", "transformers"),
@@ -39,8 +41,8 @@ _WANTED: dict[str, tuple[tuple[float | None, float | None], ...]] = {
 }
 #: The article's figures that stand in its text: case -> what it says of Rust beside Python.
 _ARTICLE = {
-    "marian-1": "about 60 % less time",
-    "marian-10": "about 60 % less time",
+    "marian-1": "about 60 % faster",
+    "marian-10": "about 60 % faster",
     "t5-base-3": "about 50 % less time",
     "t5-base-10": "much less gain than with 3",
     "bart-large": "about 2 times as fast; Python 2.57 s",
@@ -53,18 +55,24 @@ _ARTICLE = {
 }
 _HOW = """\
 Models have the real sizes and random weights, which transformers draws for a seed. Each row gets the same number of
-tokens (32 of translations, 60 of summaries, 64 of free text): ends are kept from coming. A case is named by its model and
-its number of sentences, of 14 to 74 tokens, or of prompts, of 6 to 11; summaries are of 400 tokens. Beams: 6, of
+tokens (32 of translations, 60 of summaries, 64 of free text): ends are kept from coming. A case is named by its model
+and its number of sentences, of 14 to 74 tokens, or of prompts, of 6 to 11; summaries are of 400 tokens. Beams: 6, of
 summaries 3, of GPT-2 5 with 5 rows returned, also drawn from the 50 likeliest tokens (*sampled*). All libraries take
 turns in one process. A ratio is how many times as long the first takes: of the medians, and of the quickest
 generations. On one thread it is the time of the process, on more the wall clock's."""
 _TOKENS = """\
 Of each case the tokens of the first generation are compared with those of transformers; *tied* are rows that are as
 probable as the row of transformers, to the last bits of a float32 sum, with the model in float64. Rows that are drawn
-differ, for each library has its own random numbers. CTranslate2 has its own rules for the ends of rows and lets Marian's
-padding have no part of the probabilities; where no row ends before the last step, that leaves the tokens as they are.
-In int8 and float16 a model with random weights, whose tokens are all nearly as likely, may well choose others; what
-these kinds of weights cost with trained models is in [generation.md](generation.md)."""
+differ, for each library has its own random numbers. CTranslate2 has its own rules for the ends of rows and lets
+Marian's padding have no part of the probabilities; where no row ends before the last step, that leaves the tokens as
+they are. In int8 and float16 a model with random weights, whose tokens are all nearly as likely, may well choose
+others; what these kinds of weights cost with trained models stands below."""
+_KINDS = """\
+Measured by `python -m tools.measure_weight_kinds`, which says what the models and texts are. Perplexity is that of
+given targets. *Next token* is the part of their places at which the model would write the token that it would write in
+float32; *own* the same along the rows that it writes in float32 by the most probable tokens; *alone* counts the tokens
+at the same places of what it writes on its own, where one other token leads the rest of the row astray: by the most
+probable tokens / with four beams."""
 
 
 def _cells(case: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -123,7 +131,7 @@ def _verdicts(cases: list[dict[str, Any]]) -> str:
             elif least is None:
                 row.append(f"{value[0]:.2f}")
             else:
-                row.append(f"{value[0]:.2f} (>= {least}: {'yes' if value[0] >= least else '**no**'}; aim {aim})")
+                row.append(f"{value[0]:.2f} (>= {least}: {_yes(value[0] >= least)}; aim {aim})")
         rows.append(row)
     return _table(["case", *(f"{theirs} / {ours}" for ours, theirs in _PAIRS)], rows)
 
@@ -173,17 +181,36 @@ def _sampling_cost(cases: list[dict[str, Any]]) -> str:
     return f"{said} this many times as long: {'; '.join(parts)}." if parts else ""
 
 
-def render(results: dict[str, Any]) -> str:
-    """The page."""
+def _kinds(found: dict[str, Any]) -> str:
+    """What kinds of weights do to trained models."""
+    rows = []
+    for name, subject in found["subjects"].items():
+        for kind, figures in subject["kinds"].items():
+            change, own = figures["perplexity_change"], figures["own_token"]
+            verdict = "" if kind == "float32" else _yes(change <= MOST_PERPLEXITY and own >= LEAST_AGREEMENT)
+            alone = " / ".join(f"{100 * value:.1f} %" for key, value in figures.items() if key.startswith("written"))
+            perplexity = f"{figures['perplexity']:.3f} ({100 * change:+.2f} %)"
+            shares = [f"{100 * figures[key]:.2f} %" for key in ("next_token", "own_token")]
+            rows.append([name, kind, perplexity, *shares, alone, verdict])
+    wanted = f"<= {100 * MOST_PERPLEXITY:+.0f} %, own >= {100 * LEAST_AGREEMENT:.0f} %"
+    return _table(["model", "weights", "perplexity", "next token", "own", "alone", wanted], rows, words=2)
+
+
+def _yes(reached: bool) -> str:
+    return "yes" if reached else "**no**"
+
+
+def render(results: dict[str, Any], kinds: dict[str, Any] | None = None) -> str:
+    """The page, from both records; the second may be missing."""
     here, versions = results["machine"], results["versions"]
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
     parts = [
         "# Speed of generation",
         "Written by `python -m asv_benchmarks.generation_page` from `docs/results/generation_speed.json`, which "
-        "`python -m asv_benchmarks.benchmarks.bench_generation --threads 1 2 --record ...` measures; no figure is typed "
-        "by hand but those of the article and those wanted.",
+        "`python -m asv_benchmarks.benchmarks.bench_generation --threads 1 2 --record ...` measures; no figure is "
+        "typed by hand but those of the article and those wanted.",
         f"{here['processor']}, {here['processors']} processors, {here['system']}, Python {here['python']}; {packages}. "
-        "Processors of other makes may give other ratios: torch's products are by MKL, which is at its best on Intel's.",
+        "Processors of other makes may give other ratios: torch's products are by MKL, which does best on Intel's.",
         _HOW,
     ]
     for threads in sorted({case["threads"] for case in results["cases"]}):
@@ -206,18 +233,26 @@ def render(results: dict[str, Any]) -> str:
         _TOKENS,
         _tokens(one),
         '## The table of "Accelerating text generation with Rust"',
-        "The article (Becquin 2021) measured transformers 4.2.2 and rust-bert 0.12.1 on an AMD 2700X with an Nvidia 2070 "
-        "RTX; most of its figures are drawn, these stand in its text. Its hardware is another, so that seconds cannot be "
-        "compared, only how much faster than transformers of the time each is.",
+        "The article (Becquin 2020, revised in 2021) measured transformers 4.2.2 and rust-bert 0.12.1 on an AMD "
+        "2700X with an Nvidia 2070 RTX; most of its figures are drawn, these stand in its text. Its hardware and its "
+        "transformers are others, so that seconds cannot be compared, only by how much each is faster.",
         _article(one),
         _sampling_cost(one),
     ]
+    if kinds is not None:
+        parts += ["## What 16-bit and int8 weights cost", _KINDS, _kinds(kinds)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def read_records() -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Of speeds, and of kinds of weights if there is one."""
+    speeds = json.loads(RECORD.read_text(encoding="utf-8"))
+    return speeds, json.loads(KINDS_RECORD.read_text(encoding="utf-8")) if KINDS_RECORD.exists() else None
 
 
 def main() -> int:
     """Write the page."""
-    PAGE.write_text(render(json.loads(RECORD.read_text(encoding="utf-8"))), encoding="utf-8")
+    PAGE.write_text(render(*read_records()), encoding="utf-8")
     print(f"{Path(PAGE).relative_to(ROOT)} is written")
     return 0
 

@@ -4,8 +4,10 @@
 
     python -m tools.measure_weight_kinds --record docs/results/weight_kinds.json
 
-Each model writes given targets with each kind of weights, which says how probable it finds each token of them and which
-it would have written in its place; and it writes on its own, by the most probable tokens and with four beams.
+Each model is dictated given targets with each kind of weights, which says how probable it finds each token of them and
+which it would have written in its place (``next_token``: the same as in float32). It writes on its own, by the most
+probable tokens and with four beams (``written_1``, ``written_4``: tokens that stand at the same place; one that differs
+leads all after it astray), and is dictated what it wrote by the most probable tokens in float32 (``own_token``).
 
 - *t5*: the Flan-T5 of the package ``traceforge-title-model`` (CONTRIBUTING.md says how to install it). Targets are the
   French articles of the Universal Declaration of Human Rights behind the English ones, and second halves of
@@ -45,7 +47,7 @@ KINDS = ("float32", "float16", "bfloat16", "int8")
 #: Prompts that a model reads at once.
 ROWS = 12
 BEAMS = 4
-#: Wanted of each kind: perplexity at most so much higher than with float32, and so many tokens the same.
+#: Wanted of each kind: perplexity at most so much higher than with float32, and so many of its tokens the same.
 MOST_PERPLEXITY, LEAST_AGREEMENT = 0.01, 0.97
 
 Rows = list[list[int]]
@@ -86,11 +88,14 @@ class Figures:
         The most probable token in place of each of them.
     written : dict
         Number of beams -> rows that it writes on its own.
+    own_best : list of list of int
+        The most probable token in place of each of the rows that it writes by them in float32.
     """
 
     log_probabilities: list[list[float]] = field(default_factory=list)
     best: Rows = field(default_factory=list)
     written: dict[int, Rows] = field(default_factory=dict)
+    own_best: Rows = field(default_factory=list)
 
     @property
     def perplexity(self) -> float:
@@ -135,8 +140,38 @@ def _weights(kind: str) -> dict[str, str]:
     raise NotImplementedError(f"this version has no weights in {kind}")
 
 
-def measure(subject: Subject, kind: str) -> Figures:
+def _dictate(subject: Subject, prompts: Rows, targets: Rows, kind: str) -> tuple[list[list[float]], Rows]:
+    """Log-probabilities of the tokens of targets, and the most probable token in place of each."""
+    given = GenerationConfig.from_model(subject.model)
+    # no rule and no end
+    plain = GenerationConfig(decoder_start_token_id=given.decoder_start_token_id, pad_token_id=given.pad_token_id)
+    values: list[list[float]] = []
+    best: Rows = []
+    for first in range(0, len(prompts), ROWS):
+        some = targets[first : first + ROWS]
+        dictation = _Dictation(some)
+        subject.model.generate(
+            prompts[first : first + ROWS],
+            config=plain,
+            processors=[dictation],
+            max_new_tokens=max(map(len, some)),
+            **_weights(kind),
+        )
+        values += dictation.log_probabilities
+        best += dictation.best
+    return values, best
+
+
+def measure(subject: Subject, kind: str, exact: Figures | None = None) -> Figures:
     """Everything that one kind of weights gives.
+
+    Parameters
+    ----------
+    subject : Subject
+    kind : str
+        One of `KINDS`.
+    exact : Figures, optional
+        Of float32; by default these are they.
 
     Raises
     ------
@@ -145,16 +180,7 @@ def measure(subject: Subject, kind: str) -> Figures:
     """
     model, weights, figures = subject.model, _weights(kind), Figures()
     given = GenerationConfig.from_model(model)
-    # no rule and no end
-    plain = GenerationConfig(decoder_start_token_id=given.decoder_start_token_id, pad_token_id=given.pad_token_id)
-    for first in range(0, len(subject.prompts), ROWS):
-        targets = subject.targets[first : first + ROWS]
-        dictation = _Dictation(targets)
-        longest = max(map(len, targets))
-        prompts = subject.prompts[first : first + ROWS]
-        model.generate(prompts, config=plain, processors=[dictation], max_new_tokens=longest, **weights)
-        figures.log_probabilities += dictation.log_probabilities
-        figures.best += dictation.best
+    figures.log_probabilities, figures.best = _dictate(subject, subject.prompts, subject.targets, kind)
     for beams in (1, BEAMS):
         options = {"num_beams": beams, "do_sample": False, "max_new_tokens": subject.new_tokens}
         figures.written[beams] = rows = []
@@ -165,6 +191,8 @@ def measure(subject: Subject, kind: str) -> Figures:
                 while row and row[-1] in ends:
                     row.pop()
                 rows.append(row)
+    written = (figures if exact is None else exact).written[1]
+    figures.own_best = _dictate(subject, subject.own_prompts, written, kind)[1]
     return figures
 
 
@@ -183,6 +211,7 @@ def compare(figures: Figures, exact: Figures) -> dict[str, Any]:
         "perplexity": round(figures.perplexity, 5),
         "perplexity_change": round(figures.perplexity / exact.perplexity - 1, 6),
         "next_token": round(agreement(figures.best, exact.best), 5),
+        "own_token": round(agreement(figures.own_best, exact.own_best), 5),
         **{
             f"written_{beams}": round(agreement(rows, exact.written[beams]), 5)
             for beams, rows in figures.written.items()
@@ -274,6 +303,23 @@ def _numbers(limit: int) -> Iterator[Subject]:
 SUBJECTS = {"t5": _t5, "shakespeare": _shakespeare, "numbers": _numbers}
 
 
+def _try_subject(name: str, kinds: Sequence[str], limit: int) -> dict[str, Any] | None:
+    """The figures of one model, or None if it, or a kind of weights, is not there."""
+    try:
+        with SUBJECTS[name](limit) as subject:
+            exact = measure(subject, "float32")
+            tokens = {"targets": exact.best, "written_1": exact.written[1], f"written_{BEAMS}": exact.written[BEAMS]}
+            record: dict[str, Any] = {key: sum(map(len, rows)) for key, rows in tokens.items()} | {"kinds": {}}
+            for kind in kinds:
+                figures = exact if kind == "float32" else measure(subject, kind, exact)
+                record["kinds"][kind] = compare(figures, exact)
+                print(f"{name:12} {kind:9} {json.dumps(record['kinds'][kind])}", flush=True)
+            return record
+    except (FileNotFoundError, NotImplementedError) as missing:
+        print(f"{name} is left out: {missing}", file=sys.stderr)
+        return None
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Measure and record; 1 if a kind of weights is worse than is wanted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -285,20 +331,11 @@ def main(arguments: list[str] | None = None) -> int:
     subjects: dict[str, Any] = {}
     worse = False
     for name in options.subjects:
-        try:
-            with SUBJECTS[name](options.limit) as subject:
-                exact = measure(subject, "float32")
-                tokens = [sum(map(len, rows)) for rows in (exact.best, exact.written[1], exact.written[BEAMS])]
-                subjects[name] = {"targets": tokens[0], "written_1": tokens[1], f"written_{BEAMS}": tokens[2]}
-                subjects[name]["kinds"] = kinds = {}
-                for kind in options.kinds:
-                    figures = exact if kind == "float32" else measure(subject, kind)
-                    kinds[kind] = found = compare(figures, exact)
-                    print(f"{name:12} {kind:9} {json.dumps(found)}", flush=True)
-                    same = min(found["next_token"], found["written_1"], found[f"written_{BEAMS}"])
-                    worse |= found["perplexity_change"] > MOST_PERPLEXITY or same < LEAST_AGREEMENT
-        except (FileNotFoundError, NotImplementedError) as missing:
-            print(f"{name} is left out: {missing}", file=sys.stderr)
+        found = _try_subject(name, options.kinds, options.limit)
+        if found is not None:
+            subjects[name] = found
+            for kind in found["kinds"].values():
+                worse |= kind["perplexity_change"] > MOST_PERPLEXITY or kind["own_token"] < LEAST_AGREEMENT
     if options.record:
         options.record.write_text(json.dumps({"subjects": subjects}, indent=1) + "\n", encoding="utf-8")
     return int(worse)

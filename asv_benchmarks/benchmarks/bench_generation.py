@@ -5,7 +5,7 @@ All libraries in one process, by turns (which asv cannot do), tokens compared, a
     python -m asv_benchmarks.benchmarks.bench_generation --threads 1 2 --rounds 5 \
         --record docs/results/generation_speed.json
 
-which takes about an hour; ``--cases marian gpt2-1`` takes the cases that have one of these parts in their name, and
+which takes about an hour; ``--cases marian gpt2-1`` takes those with these names or parts of names, and
 ``--record`` puts them in place of what the file has of them. ``python -m asv_benchmarks.generation_page`` then writes
 ``docs/generation_speed.md``. asv keeps the history of three cases of one sentence or a few.
 """
@@ -104,15 +104,22 @@ def compare(case: GenerationCase, folder: Path, rows: np.ndarray, right: np.ndar
     return found
 
 
+def _prepare_or_say(library: str, case: GenerationCase, folder: Path, threads: int) -> Call | None:
+    try:
+        return prepare(library, case, folder, threads)
+    except NotImplementedError as missing:
+        print(f"  {library} is left out: {missing}", file=sys.stderr)
+        return None
+
+
 def measure(case: GenerationCase, threads: int, rounds: int, libraries: list[str]) -> list[dict[str, Any]]:
     """Seconds of each library, wall clock and of the process, in rounds of all of them."""
     with tempfile.TemporaryDirectory() as name:
         folder, calls = Path(name), dict[str, Call]()
         for library in libraries:
-            try:
-                calls[library] = prepare(library, case, folder, threads)
-            except NotImplementedError as missing:
-                print(f"  {library} is left out: {missing}", file=sys.stderr)
+            call = _prepare_or_say(library, case, folder, threads)
+            if call is not None:
+                calls[library] = call
         # the first calls compile, and load what is loaded late
         tokens = {library: call() for library, call in calls.items()}
         cells = {
@@ -122,12 +129,13 @@ def measure(case: GenerationCase, threads: int, rounds: int, libraries: list[str
             for library, rows in tokens.items()
         }
         for _ in range(rounds):
-            for library, call in calls.items():
+            for library, generate in calls.items():
                 wall, cpu = time.perf_counter(), time.process_time()
-                call()
+                generate()
                 cells[library]["cpu"].append(round(time.process_time() - cpu, 4))
                 cells[library]["wall"].append(round(time.perf_counter() - wall, 4))
-        del calls, call
+        # models of several sizes, one after the other
+        del calls, generate, call
         gc.collect()
     return list(cells.values())
 
@@ -205,7 +213,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, nargs="+", default=[1])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--cases", nargs="+", default=[""], help="parts of names")
+    parser.add_argument("--cases", nargs="+", default=[""], help="names, or parts of them")
     parser.add_argument("--libraries", nargs="+", default=[""], help="parts of names; transformers is always there")
     parser.add_argument("--record", type=Path)
     options = parser.parse_args(arguments)
@@ -215,7 +223,8 @@ def main(arguments: list[str] | None = None) -> int:
     wrong = []
     for threads in options.threads:
         for name, case in CASES.items():
-            if not any(part in name for part in options.cases):
+            # a whole name is that case only
+            if not any(part == name or (part not in CASES and part in name) for part in options.cases):
                 continue
             cells = measure(case, threads, options.rounds, libraries)
             print(line(name, threads, cells), flush=True)

@@ -1,14 +1,15 @@
 """Generation by transformers, by CTranslate2 and by this project: one call each, tokens as arrays.
 
-CTranslate2 differs in what it searches for: ends of rows and the division by the length are its own, Marian's padding is
-no token for it (transformers keeps its share of the probability), and it draws other random numbers. Where no row ends
-before the last step, and nothing is drawn, its tokens in float32 are those of transformers.
+CTranslate2 differs in what it searches for: ends of rows and the division by the length are its own, Marian's padding
+is no token for it (transformers keeps its share of the probability), and it draws other random numbers. Where no row
+ends before the last step, and nothing is drawn, its tokens in float32 are those of transformers.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
@@ -102,8 +103,15 @@ def _transformers(case: GenerationCase, folder: Path) -> Call:
     return call
 
 
-def _ours(case: GenerationCase, folder: Path, kind: str) -> Call:
+@lru_cache(maxsize=1)
+def _loaded(folder: Path) -> Any:
+    """Our model of a checkpoint: it keeps what it packs, for each kind of weights."""
     import numba_nlp as nlp
+
+    return nlp.load_model(folder)
+
+
+def _ours(case: GenerationCase, folder: Path, kind: str) -> Call:
     from numba_nlp.generation import generate
 
     options = case.options
@@ -111,7 +119,7 @@ def _ours(case: GenerationCase, folder: Path, kind: str) -> Call:
         options["weights"] = kind
     elif kind != "float32":
         raise NotImplementedError(f"this version has no weights in {kind}")
-    model = nlp.load_model(folder)
+    model = _loaded(folder)
     ids, mask = _tensors(case, folder)
 
     def call() -> np.ndarray:

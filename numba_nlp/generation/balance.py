@@ -16,8 +16,8 @@ _SHARE = 0.6
 def channel_scales(weight: np.ndarray, bias: np.ndarray | None, matrices: Sequence[np.ndarray]) -> np.ndarray:
     """What to divide the channels of a norm by, and to multiply the columns of the matrices that read it with.
 
-    A row in int8 has one step for all of its channels, by the largest: where a few are a hundred times as large as most,
-    as before the output layer of T5, little is left of the others. How large channels become is in the norm's own
+    A row in int8 has one step for all of its channels, by the largest: where a few are a hundred times as large as
+    most, as before the output layer of T5, little is left of the others. How large channels become is in the norm's own
     weights, so nothing has to be read for it.
 
     Parameters
