@@ -31,6 +31,8 @@ from .generation_peers import LIBRARIES, Call, exact, make_call, read_inputs
 
 #: Sums of log-probabilities in float64 that are as near as this are tied: float32 decides by its last bits.
 TIED = 1e-5
+#: Whose versions are recorded.
+PACKAGES = ("ctranslate2", "llvmlite", "numba", "numpy", "torch", "transformers")
 
 
 class Generation:
@@ -176,8 +178,7 @@ def record(path: Path, name: str, threads: int, rounds: int, cells: list[dict[st
     from asv_benchmarks.machine import machine
 
     here = {key: value for key, value in machine().items() if key != "load"}
-    packages = ("ctranslate2", "llvmlite", "numba", "numpy", "torch", "transformers")
-    made: dict[str, Any] = {"machine": here, "versions": {package: version(package) for package in packages}}
+    made: dict[str, Any] = {"machine": here, "versions": {package: version(package) for package in PACKAGES}}
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else made | {"cases": []}
     for what, value in made.items():
         if found[what] != value:
