@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from numba_nlp.generation.balance import channel_scales
 from numba_nlp.generation.packing import WeightKind, pack_matrices
 from numba_nlp.kernels.step.activations import CODES
 from numba_nlp.kernels.step.any_kind import AnyMatrices, of_any_kind
@@ -137,12 +138,22 @@ def _empty(kind: WeightKind) -> AnyMatrices:
 
 
 def _matrices(
-    linears: Sequence[Any], kind: WeightKind, rows: slice = slice(None), *, deeper: bool = False
+    linears: Sequence[Any],
+    kind: WeightKind,
+    rows: slice = slice(None),
+    *,
+    deeper: bool = False,
+    columns: Sequence[np.ndarray] | None = None,
 ) -> AnyMatrices:
-    """The matrices of linear maps, some rows of them; ``deeper``: for input that fills whole panels."""
+    """The matrices of linear maps, some rows of them; ``deeper``: for input that fills whole panels.
+
+    ``columns``: of each, what its columns are multiplied with.
+    """
     if not linears:
         return _empty(kind)
     weights = [_array(linear.weight[rows]) for linear in linears]
+    if columns is not None:
+        weights = [matrix * factors for matrix, factors in zip(weights, columns, strict=True)]
     more = -weights[0].shape[1] % COLUMNS
     if deeper and more:
         weights = [np.pad(matrix, ((0, 0), (0, more))) for matrix in weights]
@@ -161,26 +172,57 @@ def _norms(norms: Sequence[Any], width: int) -> np.ndarray:
     return found
 
 
+def _balance(norms: np.ndarray, weights: Sequence[Tensor], kind: WeightKind) -> list[np.ndarray] | None:
+    """Divide norms for int8, float32 ``[norms, 2, width]``; what the columns of those that read them get instead."""
+    if kind != "int8":
+        return None
+    factors = [channel_scales(norm[0], norm[1], [_array(weight)]) for norm, weight in zip(norms, weights, strict=True)]
+    norms /= np.stack(factors)[:, None]
+    return factors
+
+
+def _balance_blocks(
+    norms: np.ndarray, blocks: Sequence[Any], kind: WeightKind
+) -> tuple[list[np.ndarray] | None, list[np.ndarray] | None, list[np.ndarray] | None]:
+    """The same for the norms before attention, attention to a source and feed-forward, ``[blocks, 3, 2, width]``.
+
+    Only of blocks that begin with their norms: elsewhere other sums read what a norm gives.
+    """
+    with_source = [block.source_attention for block in blocks if getattr(block, "source_attention", None) is not None]
+    return (
+        _balance(norms[:, 0], [block.attention.qkv.weight for block in blocks], kind),
+        _balance(norms[:, 1], [each.query.weight for each in with_source], kind) if with_source else None,
+        _balance(norms[:, 2], [block.feed_forward.inner.weight for block in blocks], kind),
+    )
+
+
 def _code(activation: Any) -> int:
     """Number of an activation function, under whatever name config.json has it."""
     return next(code for name, code in CODES.items() if ACTIVATIONS[name] is activation)
 
 
-def _feed_forward(blocks: Sequence[Any], kind: WeightKind) -> tuple[AnyMatrices, AnyMatrices, AnyMatrices]:
+def _feed_forward(
+    blocks: Sequence[Any], kind: WeightKind, columns: Sequence[np.ndarray] | None
+) -> tuple[AnyMatrices, AnyMatrices, AnyMatrices]:
     """Inner map, gate and outer map of each block."""
     parts = [block.feed_forward for block in blocks]
     if parts[0].gated:
         half = parts[0].inner.weight.shape[0] // 2
         inner = [part.inner for part in parts]
-        first, gate = _matrices(inner, kind, slice(half, None)), _matrices(inner, kind, slice(0, half))
+        first = _matrices(inner, kind, slice(half, None), columns=columns)
+        gate = _matrices(inner, kind, slice(0, half), columns=columns)
     else:
-        first, gate = _matrices([part.inner for part in parts], kind), _empty(kind)
+        first, gate = _matrices([part.inner for part in parts], kind, columns=columns), _empty(kind)
     return first, gate, _matrices([part.output for part in parts], kind, deeper=True)
 
 
-def _logits(weight: Tensor, bias: np.ndarray | None, kind: WeightKind) -> tuple[AnyMatrices, AnyMatrices]:
+def _logits(
+    weight: Tensor, bias: np.ndarray | None, kind: WeightKind, columns: Sequence[np.ndarray] | None
+) -> tuple[AnyMatrices, AnyMatrices]:
     """The output layer, cut where panels are whole, so that logits stand without gaps."""
     matrix, whole = _array(weight), len(weight) // COLUMNS * COLUMNS
+    if columns is not None:
+        matrix = matrix * columns[0]
     parts = []
     for rows in (slice(0, whole), slice(whole, None)):
         biases = None if bias is None else [bias[rows]]
@@ -203,9 +245,14 @@ def _decoder(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
     assert model.output is not None
     weight = decoder.tokens.weight if model.output.weight is None else model.output.weight
     bias = None if model.output.bias is None else _array(model.output.bias)
-    inner, gate, outer = _feed_forward(blocks, kind)
-    logits, last_logits = _logits(weight, bias, kind)
-    norms = [norm for block in blocks for norm in (block.attention_norm, None, block.feed_forward_norm)]
+    edge_norms = _norms([None, decoder.norm], s.width)
+    norms = _norms(
+        [norm for block in blocks for norm in (block.attention_norm, None, block.feed_forward_norm)], s.width
+    ).reshape(-1, 3, 2, s.width)
+    end = isinstance(decoder.norm, nn.LayerNorm)
+    logits, last_logits = _logits(weight, bias, kind, _balance(edge_norms[1:], [weight], kind) if end else None)
+    for_qkv, _, for_inner = _balance_blocks(norms, blocks, kind) if s.norm_first else (None, None, None)
+    inner, gate, outer = _feed_forward(blocks, kind, for_inner)
     return DecoderWeights(
         layers=len(blocks),
         heads=s.heads,
@@ -215,7 +262,7 @@ def _decoder(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
         gated=False,
         with_source=False,
         begin=False,
-        end=isinstance(decoder.norm, nn.LayerNorm),
+        end=end,
         activation=_code(blocks[0].feed_forward.activation),
         epsilon=s.norm_epsilon,
         embedding_scale=np.float32(1),
@@ -226,9 +273,9 @@ def _decoder(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
         positions=_array(decoder.positions.weight),
         scales=np.array(s.scales, np.float32),
         distances=np.zeros((s.heads, 0), np.float32),
-        edge_norms=_norms([None, decoder.norm], s.width),
-        norms=_norms(norms, s.width).reshape(-1, 3, 2, s.width),
-        qkv=_matrices([block.attention.qkv for block in blocks], kind),
+        edge_norms=edge_norms,
+        norms=norms,
+        qkv=_matrices([block.attention.qkv for block in blocks], kind, columns=for_qkv),
         joined=_matrices([block.attention.output for block in blocks], kind),
         query=_empty(kind),
         source_joined=_empty(kind),
@@ -246,13 +293,19 @@ def _stack(model: EncoderDecoder, kind: WeightKind, *, decoder: bool) -> Decoder
     stack, shape = (model.decoder, s.decoder) if decoder else (model.encoder, s.encoder)
     assert stack is not None
     blocks = list(stack.blocks)
-    inner, gate, outer = _feed_forward(blocks, kind)
-    norms = [norm for block in blocks for norm in (block.attention_norm, block.source_norm, block.feed_forward_norm)]
+    edge_norms = _norms([stack.begin, stack.end], shape.width)
+    norms = _norms(
+        [norm for block in blocks for norm in (block.attention_norm, block.source_norm, block.feed_forward_norm)],
+        shape.width,
+    ).reshape(-1, 3, 2, shape.width)
+    for_qkv, for_query, for_inner = _balance_blocks(norms, blocks, kind) if shape.norm_first else (None, None, None)
+    inner, gate, outer = _feed_forward(blocks, kind, for_inner)
     logits, last_logits = _empty(kind), _empty(kind)
     # torch embeds the tokens of a source
     tokens, positions, offset, padding = np.zeros((0, shape.width), np.float32), None, 0, -1
     if decoder:
-        logits, last_logits = _output(model, kind)
+        for_logits = _balance(edge_norms[1:], [_output_weight(model)], kind) if s.norm_end else None
+        logits, last_logits = _output(model, kind, for_logits)
         tokens = _array(_tokens(model).weight)
         positions, offset, padding = _positions(stack.positions)
     return DecoderWeights(
@@ -275,11 +328,11 @@ def _stack(model: EncoderDecoder, kind: WeightKind, *, decoder: bool) -> Decoder
         positions=np.zeros((0, shape.width), np.float32) if positions is None else positions,
         scales=np.full(len(blocks), shape.scale, np.float32),
         distances=_distances(stack.relative, shape.heads, both_sides=not decoder),
-        edge_norms=_norms([stack.begin, stack.end], shape.width),
-        norms=_norms(norms, shape.width).reshape(-1, 3, 2, shape.width),
-        qkv=_matrices([block.attention.qkv for block in blocks], kind),
+        edge_norms=edge_norms,
+        norms=norms,
+        qkv=_matrices([block.attention.qkv for block in blocks], kind, columns=for_qkv),
         joined=_matrices([block.attention.output for block in blocks], kind),
-        query=_matrices([block.source_attention.query for block in blocks if decoder], kind),
+        query=_matrices([block.source_attention.query for block in blocks if decoder], kind, columns=for_query),
         source_joined=_matrices([block.source_attention.output for block in blocks if decoder], kind),
         inner=inner,
         gate=gate,
@@ -289,11 +342,18 @@ def _stack(model: EncoderDecoder, kind: WeightKind, *, decoder: bool) -> Decoder
     )
 
 
-def _output(model: EncoderDecoder, kind: WeightKind) -> tuple[AnyMatrices, AnyMatrices]:
+def _output(
+    model: EncoderDecoder, kind: WeightKind, columns: Sequence[np.ndarray] | None
+) -> tuple[AnyMatrices, AnyMatrices]:
     assert model.output is not None
     biases = [_array(bias).reshape(-1) for bias in (model.output.bias, model.logits_bias) if bias is not None]
-    weight = _tokens(model).weight if model.output.weight is None else model.output.weight
-    return _logits(weight, np.sum(biases, axis=0) if biases else None, kind)
+    return _logits(_output_weight(model), np.sum(biases, axis=0) if biases else None, kind, columns)
+
+
+def _output_weight(model: EncoderDecoder) -> Tensor:
+    assert model.output is not None
+    weight: Tensor = _tokens(model).weight if model.output.weight is None else model.output.weight
+    return weight
 
 
 def _tokens(model: EncoderDecoder) -> nn.Embedding:
