@@ -155,6 +155,7 @@ def _dictate(subject: Subject, prompts: Rows, targets: Rows, kind: str) -> tuple
             config=plain,
             processors=[dictation],
             max_new_tokens=max(map(len, some)),
+            eos_token_id=None,
             **_weights(kind),
         )
         values += dictation.log_probabilities

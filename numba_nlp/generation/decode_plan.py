@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Sequence
 from threading import Lock
@@ -129,7 +130,8 @@ def _state(model: Any) -> tuple[Any, ...]:
 
     Writes by way of ``.data`` or of NumPy are not counted, so some numbers of each tensor are looked at too.
     """
-    return tuple(map(_look, (*model.parameters(), *model.buffers())))
+    activations = [id(block.feed_forward.activation) for block in model.decoder.blocks]
+    return (*map(_look, (*model.parameters(), *model.buffers())), *activations)
 
 
 def _look(tensor: Tensor) -> tuple[int, int, bytes]:
@@ -225,9 +227,9 @@ def _code(activation: Any) -> int:
 
 
 def _feed_forward(
-    blocks: Sequence[Any], kind: WeightKind, columns: Sequence[np.ndarray] | None
+    blocks: Sequence[Any], kind: WeightKind, wider: WeightKind, columns: Sequence[np.ndarray] | None
 ) -> tuple[AnyMatrices, AnyMatrices, AnyMatrices]:
-    """Inner map, gate and outer map of each block."""
+    """Inner map, gate and outer map of each block, the last one of another kind."""
     parts = [block.feed_forward for block in blocks]
     if parts[0].gated:
         half = parts[0].inner.weight.shape[0] // 2
@@ -236,7 +238,7 @@ def _feed_forward(
         gate = _matrices(inner, kind, slice(0, half), columns=columns)
     else:
         first, gate = _matrices([part.inner for part in parts], kind, columns=columns), _empty(kind)
-    return first, gate, _matrices([part.output for part in parts], kind, deeper=True)
+    return first, gate, _matrices([part.output for part in parts], wider, deeper=True)
 
 
 def _logits(
@@ -254,10 +256,19 @@ def _logits(
     return parts[0], parts[1]
 
 
+def _wider(kind: WeightKind, rms_norm: bool) -> WeightKind:
+    """The kind of encoders, and of matrices that read what no norm has made even: with int8 16 bits in T5.
+
+    Its sums are not centred and grow from layer to layer, so that a few numbers of a row are far larger than others.
+    """
+    return "float16" if kind == "int8" and rms_norm else kind
+
+
 def _pack(model: Any, kind: WeightKind) -> Plan:
     if isinstance(model, DecoderModel):
         return Plan(_decoder(model, kind), None, None)
-    maps = _matrices([block.source_attention.kv for block in model.decoder.blocks], kind)
+    wider = _wider(kind, model.settings.decoder.rms_norm)
+    maps = _matrices([block.source_attention.kv for block in model.decoder.blocks], wider)
     return Plan(_stack(model, kind, decoder=True), _stack(model, kind, decoder=False), maps)
 
 
@@ -275,7 +286,7 @@ def _decoder(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
     end = isinstance(decoder.norm, nn.LayerNorm)
     logits, last_logits = _logits(weight, bias, kind, _balance(edge_norms[1:], [weight], kind) if end else None)
     for_qkv, _, for_inner = _balance_blocks(norms, blocks, kind) if s.norm_first else (None, None, None)
-    inner, gate, outer = _feed_forward(blocks, kind, for_inner)
+    inner, gate, outer = _feed_forward(blocks, kind, kind, for_inner)
     return DecoderWeights(
         layers=len(blocks),
         heads=s.heads,
@@ -316,13 +327,16 @@ def _stack(model: EncoderDecoder, kind: WeightKind, *, decoder: bool) -> Decoder
     stack, shape = (model.decoder, s.decoder) if decoder else (model.encoder, s.encoder)
     assert stack is not None
     blocks = list(stack.blocks)
+    wider = _wider(kind, shape.rms_norm)
+    if not decoder:
+        kind = wider
     edge_norms = _norms([stack.begin, stack.end], shape.width)
     norms = _norms(
         [norm for block in blocks for norm in (block.attention_norm, block.source_norm, block.feed_forward_norm)],
         shape.width,
     ).reshape(-1, 3, 2, shape.width)
     for_qkv, for_query, for_inner = _balance_blocks(norms, blocks, kind) if shape.norm_first else (None, None, None)
-    inner, gate, outer = _feed_forward(blocks, kind, for_inner)
+    inner, gate, outer = _feed_forward(blocks, kind, wider, for_inner)
     logits, last_logits = _empty(kind), _empty(kind)
     # torch embeds the tokens of a source
     tokens, positions, offset, padding = np.zeros((0, shape.width), np.float32), None, 0, -1
@@ -354,9 +368,9 @@ def _stack(model: EncoderDecoder, kind: WeightKind, *, decoder: bool) -> Decoder
         edge_norms=edge_norms,
         norms=norms,
         qkv=_matrices([block.attention.qkv for block in blocks], kind, columns=for_qkv),
-        joined=_matrices([block.attention.output for block in blocks], kind),
+        joined=_matrices([block.attention.output for block in blocks], wider),
         query=_matrices([block.source_attention.query for block in blocks if decoder], kind, columns=for_query),
-        source_joined=_matrices([block.source_attention.output for block in blocks if decoder], kind),
+        source_joined=_matrices([block.source_attention.output for block in blocks if decoder], wider),
         inner=inner,
         gate=gate,
         outer=outer,
@@ -399,3 +413,13 @@ def _distances(relative: Any, heads: int, *, both_sides: bool) -> np.ndarray:
         return np.zeros((heads, 0), np.float32)
     buckets = relative.bucket_of if both_sides else relative.bucket_of[: relative.farthest + 1].flip(0)
     return np.ascontiguousarray(_array(relative.weight)[buckets.cpu().numpy()].T)
+
+
+def _renew_lock() -> None:
+    """In a forked process, where a thread that held it is no more."""
+    global _lock  # noqa: PLW0603
+    _lock = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)

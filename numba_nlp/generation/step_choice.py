@@ -13,6 +13,7 @@ from numba_nlp.generation.decode_plan import Weights, choose_kind, has_step
 from numba_nlp.generation.numba_steps import NumbaSteps
 from numba_nlp.generation.packing import WeightKind
 from numba_nlp.generation.prompts import Rows
+from numba_nlp.generation.step_fit import what_was_changed
 from numba_nlp.generation.steps import Steps
 from numba_nlp.generation.torch_steps import TorchSteps
 from numba_nlp.kernels.words import VECTOR
@@ -31,8 +32,8 @@ def choose_steps(model: Any, engine: StepEngine = "auto", weights: Weights = "au
     ----------
     model : Model
     engine : {"auto", "numba", "torch"}
-        "auto": Numba on the CPU where the family has such a step, the model is not of float64 and kernels are
-        compiled with vectors; or where `weights` says so.
+        "auto": Numba on the CPU where the family has such a step, the model is not of float64, its modules are
+        those that it was made with, and kernels are compiled with vectors; or where `weights` says so.
     weights : {"auto", "float32", "float16", "bfloat16", "int8"}
 
     Raises
@@ -65,6 +66,9 @@ def _why_not(model: Any) -> str | None:
     """Why Numba has no step for a model; None: it has."""
     if not has_step(model):
         return f"Numba has no step for the family {model.family!r}"
+    changed = what_was_changed(model)
+    if changed is not None:
+        return f"Numba computes models as they were made, and {changed}"
     if model.device.type != "cpu":
         return f"Numba's steps are for the CPU, and the model is on {model.device}"
     if model.dtype not in _DTYPES:

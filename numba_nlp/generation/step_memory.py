@@ -81,8 +81,9 @@ def new_step_scratch(
     width, joined = weights.tokens.shape[1], weights.heads * weights.head_width
     deepest = max(width, joined, weights.outer.depth)
     packed = new_packed_rows(n_rows, deepest, kind)
-    # attention to a source packs rows of float32, whatever weights are
-    floats = new_packed_rows(per_prompt, max(source_width, weights.head_width), "float32").floats.size
+    # with int8 some matrices have 16 bits; attention to a source packs rows of float32, whatever weights are
+    floats = new_packed_rows(n_rows, deepest, "float32").floats.size
+    floats = max(floats, new_packed_rows(per_prompt, max(source_width, weights.head_width), "float32").floats.size)
     head_columns = whole_panels(weights.head_width)
 
     def shared(*matrices: Any) -> np.ndarray:
@@ -94,7 +95,7 @@ def new_step_scratch(
     return StepScratch(
         hidden=own(n_rows, width),
         normal=own(n_rows, width),
-        floats=own(max(packed.floats.size, floats)),
+        floats=own(floats),
         codes=own(packed.codes.size, dtype=np.uint8),
         steps=own(packed.steps.size),
         scores=own(max(padded(columns), per_prompt * source_width)),
@@ -165,7 +166,8 @@ def new_read_scratch(
     # fewer tokens than `n_tokens` may be divided into fewer, larger parts
     of_part = min(n_tokens, max(2 * QUERIES, -(-n_tokens // int(row_parts(n_tokens, n_threads)))))
     packed = new_packed_rows(of_part, max(width, joined, weights.outer.depth), kind)
-    queries = new_packed_rows(QUERIES, max(seen, weights.head_width), "float32").floats.size
+    floats = new_packed_rows(of_part, max(width, joined, weights.outer.depth), "float32").floats.size
+    floats = max(floats, new_packed_rows(QUERIES, max(seen, weights.head_width), "float32").floats.size)
 
     def own(*shape: int, dtype: type = np.float32) -> np.ndarray:
         return np.zeros((n_threads, *shape), dtype)
@@ -176,7 +178,7 @@ def new_read_scratch(
     return ReadScratch(
         hidden=own(of_part, width),
         normal=own(of_part, width),
-        floats=own(max(packed.floats.size, queries)),
+        floats=own(floats),
         codes=own(packed.codes.size, dtype=np.uint8),
         steps=own(packed.steps.size),
         keys=own(seen * weights.head_width),

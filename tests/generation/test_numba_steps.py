@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -181,6 +182,104 @@ def test_packed_weights_can_be_forgotten(gpt2: Any) -> None:
     model.forget_packed()
     assert model not in decode_plan._plans
     assert not torch.equal(model.score(IDS, IDS).scores, before)
+
+
+class _Doubled(torch.nn.Linear):
+    def forward(self, x: Any) -> Any:
+        return 2 * super().forward(x)
+
+
+class _Adapted(torch.nn.Module):
+    """As adapters of low rank wrap a map."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.inner, self.more = inner, torch.nn.Linear(inner.in_features, inner.out_features)
+
+    def forward(self, x: Any) -> Any:
+        return self.inner(x) + self.more(x)
+
+
+def _replace(name: str, make_module: Any) -> Any:
+    """Put another module in the place of the named one of the first block."""
+
+    def change(model: Any) -> None:
+        owner, _, last = name.rpartition(".")
+        holder = model.get_submodule(owner)
+        setattr(holder, last, make_module(getattr(holder, last)))
+
+    return change
+
+
+def _add_hook(model: Any) -> None:
+    model.decoder.blocks[0].attention.register_forward_hook(lambda *_: None)
+
+
+def _change_epsilon(model: Any) -> None:
+    model.decoder.norm.eps = 0.5
+
+
+CHANGES = {
+    "a subclass": _replace("decoder.blocks.0.attention.output", lambda old: _Doubled(24, 24)),
+    "an adapter": _replace("decoder.blocks.1.attention.qkv", _Adapted),
+    "a bias less": _replace("decoder.blocks.0.attention.output.bias", lambda old: None),
+    "a narrower layer": _replace(
+        "decoder.blocks.1.feed_forward.inner", lambda old: torch.nn.Linear(24, 96, bias=False)
+    ),
+    "no norm": _replace("decoder.blocks.0.attention_norm", lambda old: torch.nn.Identity()),
+    "another norm": _replace("decoder.norm", lambda old: torch.nn.RMSNorm(24)),
+    "an activation": _replace("decoder.blocks.0.feed_forward.activation", lambda old: torch.relu),
+    "bounded embeddings": _replace("decoder.tokens", lambda old: torch.nn.Embedding(60, 24, max_norm=1e6)),
+    "a shorter table": _replace("decoder.positions.weight", lambda old: torch.nn.Parameter(old.detach()[:20].clone())),
+    "a hook": _add_hook,
+    "an epsilon": _change_epsilon,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_models_that_were_changed_are_left_to_torch(gpt2: Any, change: str) -> None:
+    """What kernels would not see, before the first generation and after it."""
+    model = pickle.loads(pickle.dumps(gpt2))
+    assert describe(model)["steps"] == "numba"
+    CHANGES[change](model)
+    assert describe(model)["steps"] == "torch"
+    with pytest.raises(
+        UnsupportedFeatureError, match=r"`weights` 'int8': Numba computes models as they were made, and"
+    ):
+        model.generate(IDS, weights="int8")
+    options = {"max_new_tokens": 6, "eos_token_id": None}
+    assert torch.equal(
+        model.generate(IDS, **options).sequences, model.generate(IDS, engine="torch", **options).sequences
+    )
+
+
+def test_another_activation_of_all_layers_is_seen(gpt2: Any) -> None:
+    model = pickle.loads(pickle.dumps(gpt2))
+    before = model.score(IDS, IDS).scores
+    for block in model.decoder.blocks:
+        block.feed_forward.activation = torch.nn.functional.relu
+    changed = model.score(IDS, IDS).scores
+    assert describe(model)["steps"] == "numba"
+    assert not torch.allclose(before, changed)
+    torch.testing.assert_close(changed, model.score(IDS, IDS, engine="torch").scores, atol=1e-4, rtol=1e-4)
+
+
+def test_positions_of_m2m100_are_counted_by_tokens() -> None:
+    """A token within a beginning that the mask leaves out has a position all the same, as in transformers."""
+    model = make("m2m_100")
+    given = {"decoder_input_ids": [[0, 5, 7, 6], [1, 0, 8, 9]], "decoder_attention_mask": [[1, 1, 0, 1], [0, 1, 1, 1]]}
+    found = [score(model, IDS[:2], IDS[:2], engine=engine, **given).token_scores for engine in ("numba", "torch")]
+    torch.testing.assert_close(*found, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_forked_amid_packing_generates(gpt2: Any) -> None:
+    with decode_plan._lock:  # as another thread holds it
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if decode_plan._lock.acquire(timeout=5) else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_a_config_is_completed_by_the_model() -> None:

@@ -170,7 +170,7 @@ def write_logits(thread, n_threads, team, hidden, n_rows, weights, scratch, logi
         for row in range(n_rows):
             for i in range(hidden.shape[1]):
                 scaled[row, i] = hidden[row, i] * weights.output_scale
-    pack_any(weights.qkv.kind, scaled, n_rows, packed)
+    pack_any(weights.logits.kind, scaled, n_rows, packed)
     first, last = share_of_panels(weights.logits, thread, n_threads)
     multiply_any(packed, n_rows, weights.logits, 0, first, last, logits)
     rest = weights.last_logits.outputs
@@ -228,14 +228,14 @@ def decoder_step(thread, n_threads, team, tokens, prompts, per_prompt, weights, 
         attend_to_rows(qkv, layer, first, last, weights, memory, scores, scratch.context)
         if wait_for_team(team, n_threads):
             return 1
-        pack_any(weights.qkv.kind, scratch.context, n_rows, packed)
+        pack_any(weights.joined.kind, scratch.context, n_rows, packed)
         first, last = share_of_panels(weights.joined, thread, n_threads)
         multiply_any(packed, n_rows, weights.joined, layer, first, last, change)
         if wait_for_team(team, n_threads):
             return 1
         leave_part(hidden, change, n_rows, _OF_ROWS, weights, layer)
         if weights.with_source:
-            pack_any(weights.qkv.kind, enter_part(hidden, normal, n_rows, _OF_SOURCE, weights, layer), n_rows, packed)
+            pack_any(weights.query.kind, enter_part(hidden, normal, n_rows, _OF_SOURCE, weights, layer), n_rows, packed)
             first, last = share_of_panels(weights.query, thread, n_threads)
             multiply_any(packed, n_rows, weights.query, layer, first, last, qkv)
             if wait_for_team(team, n_threads):
@@ -246,13 +246,13 @@ def decoder_step(thread, n_threads, team, tokens, prompts, per_prompt, weights, 
             )
             if wait_for_team(team, n_threads):
                 return 1
-            pack_any(weights.qkv.kind, scratch.context, n_rows, packed)
+            pack_any(weights.source_joined.kind, scratch.context, n_rows, packed)
             first, last = share_of_panels(weights.source_joined, thread, n_threads)
             multiply_any(packed, n_rows, weights.source_joined, layer, first, last, change)
             if wait_for_team(team, n_threads):
                 return 1
             leave_part(hidden, change, n_rows, _OF_SOURCE, weights, layer)
-        pack_any(weights.qkv.kind, enter_part(hidden, normal, n_rows, _OF_FEED, weights, layer), n_rows, packed)
+        pack_any(weights.inner.kind, enter_part(hidden, normal, n_rows, _OF_FEED, weights, layer), n_rows, packed)
         first, last = share_of_panels(weights.inner, thread, n_threads)
         multiply_any(packed, n_rows, weights.inner, layer, first, last, inner)
         if weights.gated:
@@ -260,7 +260,7 @@ def decoder_step(thread, n_threads, team, tokens, prompts, per_prompt, weights, 
         activate_panels(inner, scratch.gate, n_rows, first, last, weights)
         if wait_for_team(team, n_threads):
             return 1
-        pack_any(weights.qkv.kind, inner, n_rows, packed)
+        pack_any(weights.outer.kind, inner, n_rows, packed)
         first, last = share_of_panels(weights.outer, thread, n_threads)
         multiply_any(packed, n_rows, weights.outer, layer, first, last, change)
         if wait_for_team(team, n_threads):

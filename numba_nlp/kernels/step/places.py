@@ -64,6 +64,9 @@ def list_places(tokens, prompts, per_prompt, column, half, weights, memory):
             memory.offsets[row, length] = (place * held + prompt) * width
             memory.columns[row, length] = place
             length += 1
+        if n_new < 0 and weights.position_padding >= 0:
+            # such positions are counted by the tokens themselves, from the first one that counts on
+            counts = memory.prompt_lengths[prompt] > 0 and column >= memory.prompt_places[prompt, 0]
         if n_new < 0:
             memory.offsets[row, length] = (column * held + prompt) * width
             memory.columns[row, length] = column

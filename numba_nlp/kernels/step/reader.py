@@ -232,14 +232,14 @@ def read_rows(thread, n_threads, team, starts, columns, prompts, causal, weights
         if wait_for_team(team, n_threads):
             return 1
         if n_rows:
-            pack_any(weights.qkv.kind, scratch.context[begin:end], n_rows, packed)
+            pack_any(weights.joined.kind, scratch.context[begin:end], n_rows, packed)
             first, last = share_of_panels(weights.joined, panel_part, panel_parts)
             multiply_any(packed, n_rows, weights.joined, layer, first, last, change)
         if wait_for_team(team, n_threads):
             return 1
         if n_rows:
             leave_part(hidden, change, n_rows, _OF_ROWS, weights, layer)
-            pack_any(weights.qkv.kind, enter_part(hidden, normal, n_rows, _OF_FEED, weights, layer), n_rows, packed)
+            pack_any(weights.inner.kind, enter_part(hidden, normal, n_rows, _OF_FEED, weights, layer), n_rows, packed)
             first, last = share_of_panels(weights.inner, panel_part, panel_parts)
             multiply_any(packed, n_rows, weights.inner, layer, first, last, inner)
             if weights.gated:
@@ -248,7 +248,7 @@ def read_rows(thread, n_threads, team, starts, columns, prompts, causal, weights
         if wait_for_team(team, n_threads):
             return 1
         if n_rows:
-            pack_any(weights.qkv.kind, inner, n_rows, packed)
+            pack_any(weights.outer.kind, inner, n_rows, packed)
             first, last = share_of_panels(weights.outer, panel_part, panel_parts)
             multiply_any(packed, n_rows, weights.outer, layer, first, last, change)
         if wait_for_team(team, n_threads):

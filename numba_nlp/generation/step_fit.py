@@ -1,0 +1,141 @@
+"""Whether the modules of a model are those that Numba's kernels compute, or were changed since it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from torch import Tensor, nn
+
+from numba_nlp.models.decoder import DecoderModel
+from numba_nlp.models.encoder_decoder import EncoderDecoder
+from numba_nlp.models.layers.activations import ACTIVATIONS
+from numba_nlp.models.layers.attention import CrossAttention, SelfAttention
+from numba_nlp.models.layers.decoder_block import DecoderBlock
+from numba_nlp.models.layers.feed_forward import FeedForward
+from numba_nlp.models.layers.heads import OutputLayer
+from numba_nlp.models.layers.norms import RmsNorm
+from numba_nlp.models.layers.positions import CountedSines, LearnedPositions, Sines
+from numba_nlp.models.layers.relative_bias import RelativeBias
+from numba_nlp.models.layers.source_block import Block
+
+__all__ = ["what_was_changed"]
+
+#: Modules that kernels compute, or that only hold others. A subclass computes something else.
+_KNOWN = (
+    nn.Embedding,
+    nn.Identity,
+    nn.LayerNorm,
+    nn.Linear,
+    nn.ModuleList,
+    Block,
+    CountedSines,
+    CrossAttention,
+    DecoderBlock,
+    FeedForward,
+    LearnedPositions,
+    OutputLayer,
+    RelativeBias,
+    RmsNorm,
+    SelfAttention,
+    Sines,
+)
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks")
+
+
+def what_was_changed(model: Any) -> str | None:
+    """What of a model's modules kernels would not compute as they are; None: nothing.
+
+    Parameters
+    ----------
+    model : DecoderModel or EncoderDecoder
+
+    Returns
+    -------
+    str or None
+        Such as "decoder.blocks.0.attention.output is a LoraLinear".
+    """
+    sides = ["decoder"] if isinstance(model, DecoderModel) else ["encoder", "decoder"]
+    for name, module in model.named_modules():
+        if any(getattr(module, hooks) for hooks in _HOOKS):
+            return f"{name or 'the model'} has hooks"
+        within = name.count(".") > 0 or isinstance(module, nn.Linear | nn.Embedding)
+        if within and type(module) not in _KNOWN:
+            return f"{name} is a {type(module).__name__}"
+        if isinstance(module, nn.Embedding) and module.max_norm is not None:
+            return f"{name} has a max_norm"
+    for side in sides:
+        for why in _unlike_blocks(getattr(model, side), model, side):
+            return why
+    return _shapes(model)
+
+
+def _unlike_blocks(stack: Any, model: Any, side: str) -> Iterator[str]:
+    """What differs between the blocks of a stack, or from the settings."""
+    s = model.settings
+    shape = s if isinstance(model, DecoderModel) else getattr(s, side)
+    norm_type = RmsNorm if getattr(shape, "rms_norm", False) else nn.LayerNorm
+    blocks = list(stack.blocks)
+    first = [(name, type(module)) for name, module in blocks[0].named_modules()] if blocks else []
+    like = _tensors(blocks[0]) if blocks else {}
+    for number, block in enumerate(blocks):
+        if _tensors(block) != like or [(name, type(module)) for name, module in block.named_modules()] != first:
+            yield f"{side}.blocks.{number} is unlike the first one"
+        if block.feed_forward.activation not in ACTIVATIONS.values():
+            yield f"{side}.blocks.{number} has an activation that kernels do not know"
+        if block.feed_forward.activation is not blocks[0].feed_forward.activation:
+            yield f"{side}.blocks.{number} has another activation"
+        for name in ("attention_norm", "source_norm", "feed_forward_norm"):
+            norm = getattr(block, name, None)
+            if norm is not None and (type(norm) is not norm_type or norm.eps != shape.norm_epsilon):
+                yield f"{side}.blocks.{number}.{name} is no {norm_type.__name__} with the model's epsilon"
+    for name in ("norm", "begin", "end"):
+        norm = getattr(stack, name, None)
+        wanted = {"norm": getattr(s, "norm_first", False), "begin": getattr(s, "norm_begin", False)}
+        there = wanted.get(name, getattr(s, "norm_end", False))
+        if norm is None:
+            continue
+        if type(norm) is not (norm_type if there else nn.Identity) or (there and norm.eps != shape.norm_epsilon):
+            yield f"{side}.{name} is another norm than the model was made with"
+
+
+def _tensors(module: nn.Module) -> dict[str, Any]:
+    """Shapes of all parameters, by name."""
+    return {name: tensor.shape for name, tensor in module.named_parameters()}
+
+
+def _shapes(model: Any) -> str | None:
+    """A table that is not as large as the settings say: kernels look into it without a check."""
+    s = model.settings
+    tables: dict[str, tuple[Tensor, int, int]] = {}
+    sides: list[tuple[str, Any]] = []
+    if isinstance(model, DecoderModel):
+        tables["decoder.tokens"] = (model.decoder.tokens.weight, s.vocabulary, s.width)
+        tables["decoder.positions"] = (model.decoder.positions.weight, s.positions, s.width)
+        width, vocabulary = s.width, s.vocabulary
+    else:
+        assert isinstance(model, EncoderDecoder)
+        width, vocabulary = s.decoder.width, s.decoder_vocabulary
+        sides = [("encoder", model.encoder), ("decoder", model.decoder)]
+        tables["tokens"] = (model.tokens.weight, s.vocabulary, s.encoder.width)
+        if model.decoder_tokens is not None:
+            tables["decoder_tokens"] = (model.decoder_tokens.weight, vocabulary, width)
+    for name, stack in sides:
+        positions = stack.positions
+        if positions is not None:
+            more = positions.unused if isinstance(positions, LearnedPositions) else 0
+            more = positions.padding + 1 if isinstance(positions, CountedSines) else more
+            tables[f"{name}.positions"] = (positions.weight, s.positions + more, width)
+    if model.output is not None and model.output.weight is not None:
+        tables["output"] = (model.output.weight, vocabulary, width)
+    for name, (tensor, rows, columns) in tables.items():
+        if tensor.shape != (rows, columns):
+            return f"{name} is {list(tensor.shape)}, the model was made with [{rows}, {columns}]"
+    blocks = model.decoder.blocks
+    shape = s if isinstance(model, DecoderModel) else s.decoder
+    joined = width if isinstance(model, DecoderModel) else shape.heads * shape.head_width
+    if len(blocks) != (s.layers if isinstance(model, DecoderModel) else s.decoder_blocks):
+        return f"the decoder has {len(blocks)} blocks, another number than the model was made with"
+    if blocks and blocks[0].attention.qkv.weight.shape != (3 * joined, width):
+        return "attention of the decoder is of another width than the model was made with"
+    return None
