@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import weakref
 from collections.abc import Sequence
@@ -109,8 +110,21 @@ def plan_of(model: Any, kind: WeightKind) -> Plan:
     with _lock:
         plans = _plans.setdefault(model, {})
         if kind not in plans or plans[kind][0] != state:
+            _refuse_weights(model, kind)
             plans[kind] = (state, _pack(model, kind))
         return plans[kind][1]
+
+
+def _refuse_weights(model: Any, kind: WeightKind) -> None:
+    """Refuse weights that a kind does not hold."""
+    most = 65504.0 if kind == "float16" else torch.finfo(torch.float32).max
+    for name, tensor in model.named_parameters():
+        largest = float(tensor.detach().abs().max()) if tensor.numel() else 0.0
+        if not largest <= most:  # NaN is not either
+            found = f"{name} has a weight of magnitude {largest}"
+            if math.isfinite(largest):
+                raise ValueError(f"{found}, which {kind} does not hold; take other `weights`")
+            raise ValueError(f"{found}: the model gives no numbers; mend the checkpoint, or look at what trained it")
 
 
 def forget_packed(model: Any) -> None:

@@ -377,5 +377,9 @@ def test_refusals(gpt2: Any) -> None:
     broken = pickle.loads(pickle.dumps(gpt2))
     with torch.no_grad():
         broken.decoder.blocks[0].attention.output.weight[3, 0] = float("nan")
-    with pytest.raises(ValueError, match=r"output 3 has a weight of magnitude nan"):
+    with pytest.raises(ValueError, match=r"decoder.blocks.0.attention.output.weight has a weight of magnitude nan"):
         broken.generate(IDS)
+    with torch.no_grad():
+        broken.decoder.blocks[0].attention.output.weight[3, 0] = 1e5
+    with pytest.raises(ValueError, match=r"magnitude 100000.0, which float16 does not hold; take other `weights`"):
+        broken.generate(IDS, weights="float16")
