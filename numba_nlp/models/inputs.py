@@ -11,7 +11,7 @@ import torch
 
 from numba_nlp.models.layers.masks import drop_full_mask, may_look
 
-__all__ = ["as_tensor", "refuse_unknown", "take_ids", "take_like", "take_mask"]
+__all__ = ["as_tensor", "refuse_unknown", "take_ids", "take_like", "take_mask", "without_unread"]
 
 #: What tokenizers give beside the inputs of models, here (``ModelInputs``) and in transformers; no model reads it.
 _UNREAD = frozenset(
@@ -26,6 +26,17 @@ _UNREAD = frozenset(
         "word_ids",
     }
 )
+
+
+def without_unread(others: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments without those of tokenizers that no model reads.
+
+    Parameters
+    ----------
+    others : mapping
+        Keywords of a call.
+    """
+    return {name: value for name, value in others.items() if name not in _UNREAD}
 
 
 def refuse_unknown(others: Mapping[str, Any], call: Callable[..., Any], *unread: str) -> None:
