@@ -73,10 +73,13 @@ def settle_config(
         raise unknown_options(unknown, [*keywords, *CHECKS])
     if config is None:
         config = GenerationConfig.from_model(model, options)
-    _refuse_other_config(config)
+    else:
+        _refuse_other_config(config)
+        config = config.for_model(model)
     settled = config.replace(**options)
     for total, new in (("max_length", "max_new_tokens"), ("min_length", "min_new_tokens")):
-        if options.get(total) is not None and getattr(settled, new) is not None:
+        both = options.get(total) is not None and getattr(settled, new) is not None
+        if both and (total == "max_length" or new not in options):
             warnings.warn(
                 f"`{total}` {options[total]} has no effect: `{new}` {getattr(settled, new)} is set too and counts "
                 f"more; switch it off with `{new}=None`",
@@ -110,14 +113,14 @@ def settle_score_config(
     others = _without_others(model, others)
     if others:
         raise unknown_options(others, keywords)
-    if config is None:
-        config = GenerationConfig.from_model(model, {name: off[-1] for name, off in NEUTRAL_UNSUPPORTED.items()})
+    config = GenerationConfig() if config is None else config
     _refuse_other_config(config)
+    tokens = config.for_model(model)
     return GenerationConfig(
-        pad_token_id=config.pad_token_id,
-        bos_token_id=config.bos_token_id,
-        eos_token_id=config.eos_token_id,
-        decoder_start_token_id=config.decoder_start_token_id,
+        pad_token_id=tokens.pad_token_id,
+        bos_token_id=tokens.bos_token_id,
+        eos_token_id=tokens.eos_token_id,
+        decoder_start_token_id=tokens.decoder_start_token_id,
         max_new_tokens=1,
     )
 

@@ -58,7 +58,7 @@ def generate(
         for padding, unless that ends rows too; an encoder takes all tokens. Prompts that are padded at the right are
         padded at the left instead.
     config : GenerationConfig, optional
-        By default that of the checkpoint.
+        By default that of the checkpoint. Special tokens that it leaves out are the checkpoint's.
     seed : int, optional
         Of sampling, from 0 to 2**64 - 1; by default another one in each call.
     decoder_input_ids, decoder_attention_mask : array-like or Tensor, optional
@@ -105,7 +105,8 @@ def generate(
     Warns
     -----
     UserWarning
-        `max_length` or `min_length` is given, and `max_new_tokens` or `min_new_tokens`, which count more, are set.
+        `max_length` is given, and `max_new_tokens`, which counts more, is set; or `min_length`, and a config has
+        `min_new_tokens`.
     """
     check_streamer(streamer)
     check_prefix_function(prefix_allowed_tokens_fn)

@@ -36,6 +36,9 @@ _FAMILY_TOKENS: dict[str, dict[str, int]] = {
     "xlnet": {"pad_token_id": 5, "bos_token_id": 1, "eos_token_id": 2},
 }
 
+#: Options that a model completes.
+_SPECIAL = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
+
 
 @dataclass(frozen=True)
 class GenerationConfig:
@@ -192,6 +195,20 @@ class GenerationConfig:
         if unknown:
             raise unknown_options(unknown, CHECKS)
         return dataclasses.replace(self, **options)
+
+    def for_model(self, model: Any) -> GenerationConfig:
+        """The same options with the special tokens of a model where none are given, as transformers completes them.
+
+        Parameters
+        ----------
+        model : Model
+        """
+        if all(getattr(self, name) is not None for name in _SPECIAL):
+            return self
+        own = GenerationConfig.from_model(model, {name: off[-1] for name, off in NEUTRAL_UNSUPPORTED.items()})
+        return dataclasses.replace(
+            self, **{name: getattr(own, name) for name in _SPECIAL if getattr(self, name) is None}
+        )
 
     @classmethod
     def from_model(cls, model: Any, options: Mapping[str, Any] | None = None) -> GenerationConfig:

@@ -23,7 +23,7 @@ from numba_nlp.models.layers.activations import ACTIVATIONS
 from numba_nlp.models.layers.norms import RmsNorm
 from numba_nlp.models.layers.positions import CountedSines, LearnedPositions
 
-__all__ = ["Plan", "Weights", "choose_kind", "has_step", "plan_of"]
+__all__ = ["Plan", "Weights", "choose_kind", "forget_packed", "has_step", "plan_of"]
 
 Weights = Literal["auto", "float32", "float16", "bfloat16", "int8"]
 
@@ -55,6 +55,8 @@ class Plan(NamedTuple):
 _plans: weakref.WeakKeyDictionary[nn.Module, dict[str, tuple[tuple[Any, ...], Plan]]] = weakref.WeakKeyDictionary()
 _kinds: weakref.WeakKeyDictionary[nn.Module, tuple[tuple[Any, ...], WeightKind]] = weakref.WeakKeyDictionary()
 _lock = Lock()
+#: Numbers of each tensor that are compared with what they were.
+_LOOKED_AT = 16
 
 
 def has_step(model: Any) -> bool:
@@ -110,11 +112,32 @@ def plan_of(model: Any, kind: WeightKind) -> Plan:
         return plans[kind][1]
 
 
+def forget_packed(model: Any) -> None:
+    """Give back the memory of packed weights; the next generation packs them again.
+
+    Parameters
+    ----------
+    model : Model
+    """
+    with _lock:
+        _plans.pop(model, None)
+        _kinds.pop(model, None)
+
+
 def _state(model: Any) -> tuple[Any, ...]:
-    """What changes when weights do: a tensor counts writes to it, and one in its place lies elsewhere."""
-    tensors = [*model.parameters(), *model.buffers()]
+    """What changes when weights do: a tensor counts writes to it, and one in its place lies elsewhere.
+
+    Writes by way of ``.data`` or of NumPy are not counted, so some numbers of each tensor are looked at too.
+    """
+    return tuple(map(_look, (*model.parameters(), *model.buffers())))
+
+
+def _look(tensor: Tensor) -> tuple[int, int, bytes]:
     # tensors made in inference mode count nothing
-    return tuple((tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version) for tensor in tensors)
+    written = 0 if tensor.is_inference() else tensor._version
+    flat = tensor.detach().reshape(-1)
+    some = flat[:: max(1, flat.numel() // _LOOKED_AT)].contiguous()
+    return tensor.data_ptr(), written, some.view(torch.uint8).numpy().tobytes()
 
 
 def _fewest_bits(model: Any) -> WeightKind:

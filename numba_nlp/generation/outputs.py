@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -12,6 +13,8 @@ __all__ = ["GenerationOutput"]
 @dataclass(frozen=True)
 class GenerationOutput:
     """Rows of tokens, on the device of the model.
+
+    ``out["sequences"]`` and ``out[0]`` are the first of them too, as in transformers.
 
     Attributes
     ----------
@@ -33,3 +36,22 @@ class GenerationOutput:
     scores: Tensor
     token_scores: Tensor
     prompt_width: int
+
+    @property
+    def sequences_scores(self) -> Tensor:
+        """``scores`` by transformers' name."""
+        return self.scores
+
+    def __getitem__(self, name: str | int) -> Any:
+        """An attribute by its name or place.
+
+        Raises
+        ------
+        KeyError, IndexError
+            There is no such attribute.
+        """
+        if not isinstance(name, str):
+            return (self.sequences, self.scores, self.token_scores, self.prompt_width)[name]
+        if name not in ("sequences", "scores", "sequences_scores", "token_scores", "prompt_width"):
+            raise KeyError(f"{name!r} is not there; sequences, scores, token_scores and prompt_width are")
+        return getattr(self, name)

@@ -111,6 +111,29 @@ class Model(nn.Module):
 
         return describe(self, **choices)
 
+    def score(self, input_ids: Any, continuations: Any, attention_mask: Any = None, **options: Any) -> Any:
+        """Log-probabilities of continuations; see :func:`numba_nlp.generation.score`.
+
+        Parameters
+        ----------
+        input_ids, continuations, attention_mask, **options
+            As there.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As there.
+        """
+        from numba_nlp.generation.scoring import score
+
+        return score(self, input_ids, continuations, attention_mask, **options)
+
+    def forget_packed(self) -> None:
+        """Give back the memory of weights that were packed for generation; the next one packs them again."""
+        from numba_nlp.generation.decode_plan import forget_packed
+
+        forget_packed(self)
+
     def check_width(self, width: int, limit: int | None, name: str = "input_ids") -> None:
         """Refuse rows that are longer than the model has positions.
 

@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs torch")
 
 from numba_nlp.errors import UnsupportedFeatureError  # noqa: E402
-from numba_nlp.generation import decode_plan, describe, generate, score, step_choice  # noqa: E402
+from numba_nlp.generation import GenerationConfig, decode_plan, describe, generate, score, step_choice  # noqa: E402
 from numba_nlp.generation.numba_steps import NumbaSteps  # noqa: E402
 from numba_nlp.models import create_model  # noqa: E402
 
@@ -153,6 +153,49 @@ def test_changed_weights_are_packed_again(gpt2: Any) -> None:
     changed = score(model, IDS, IDS).scores
     assert not torch.allclose(before, changed)
     torch.testing.assert_close(changed, score(model, IDS, IDS, engine="torch").scores, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("through", ["data", "numpy", "exchange"])
+def test_weights_changed_behind_torch_are_packed_again(gpt2: Any, through: str) -> None:
+    """Writes that torch does not count, as averaging of weights makes them."""
+    model = pickle.loads(pickle.dumps(gpt2))
+    before = score(model, IDS, IDS).scores
+    for parameter in model.parameters():
+        if through == "data":
+            parameter.data.mul_(0.5)
+        elif through == "numpy":
+            parameter.detach().numpy()[...] *= 0.5
+        else:
+            parameter.data = parameter.data * 0.5
+    changed = score(model, IDS, IDS).scores
+    assert not torch.allclose(before, changed)
+    torch.testing.assert_close(changed, score(model, IDS, IDS, engine="torch").scores, atol=1e-4, rtol=1e-4)
+
+
+def test_packed_weights_can_be_forgotten(gpt2: Any) -> None:
+    model = pickle.loads(pickle.dumps(gpt2))
+    before = score(model, IDS, IDS).scores
+    assert model in decode_plan._plans
+    # one number, in a place that is not looked at
+    model.decoder.blocks[0].attention.output.weight.data[0, 1] += 1.0
+    model.forget_packed()
+    assert model not in decode_plan._plans
+    assert not torch.equal(model.score(IDS, IDS).scores, before)
+
+
+def test_a_config_is_completed_by_the_model() -> None:
+    """As transformers does it: special tokens that it leaves out are those of the model."""
+    model = make("marian")
+    model.generation_config = {"eos_token_id": [5, 20], "pad_token_id": 1, "decoder_start_token_id": 1}
+    own = GenerationConfig.from_model(model).replace(max_new_tokens=9)
+    out = model.generate(IDS, config=GenerationConfig(max_new_tokens=9))
+    assert torch.equal(out["sequences"], model.generate(IDS, config=own)[0])
+    assert torch.equal(out.sequences_scores, out["scores"])
+    with pytest.raises(KeyError, match="'logits' is not there"):
+        out["logits"]
+    # said in the call, none is none
+    longer = model.generate(IDS, config=GenerationConfig(max_new_tokens=9), eos_token_id=None)
+    assert longer.sequences.shape[1] == 10
 
 
 def test_tokens_do_not_depend_on_threads(model: Any) -> None:
