@@ -18,8 +18,10 @@ _UNREAD = frozenset(
     {
         "ends",
         "length",
+        "num_truncated_tokens",
         "offset_mapping",
         "overflow_to_sample_mapping",
+        "overflowing_tokens",
         "sequence_ids",
         "special_tokens_mask",
         "starts",
