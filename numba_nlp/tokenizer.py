@@ -453,8 +453,8 @@ class Tokenizer:
 
         Parameters
         ----------
-        ids : array_like of int
-            One-dimensional.
+        ids : array_like of int, or int
+            One-dimensional, or one id.
         skip_special_tokens : bool, default False
             Leave special tokens out.
         errors : {"replace", "strict", "ignore"}

@@ -166,6 +166,20 @@ def test_ids_that_are_not_there(bad: int) -> None:
             ours.decode_batch(rows[2:])
 
 
+def test_one_id_alone() -> None:
+    """As transformers' tokenizers take it, and streamers of theirs give it."""
+    ours, reference = gpt2()
+    for one in (464, np.int64(464), np.uint16(464), np.array(464), TensorLike(464)):
+        assert ours.decode(one) == reference.decode([464]) == "The"
+        assert ours.decode_bytes(one) == b"The"
+    assert ours.decode(50256, skip_special_tokens=True) == ""
+    for unknown in (-1, 50257, 2**70):
+        with pytest.raises(UnknownTokenError, match=str(unknown)):
+            ours.decode(unknown)
+    with pytest.raises(TypeError, match="`decode` takes a single row"):
+        ours.decode_batch([464, 465])
+
+
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
@@ -174,7 +188,8 @@ def test_ids_that_are_not_there(bad: int) -> None:
         ([True], "whole numbers, got bool"),
         ([None], "whole numbers, got object"),
         ([2**70, 1.0], "whole numbers, got object"),
-        (5, "a list or array of whole numbers, got 5"),
+        (5.0, "a list or array of whole numbers, got 5.0"),
+        (True, "whole numbers, got (bool|True)"),
         ("text", "a list or array of whole numbers, got 'text'"),
         (None, "a list or array of whole numbers, got None"),
         ([[1]], "one-dimensional, got 2 dimensions"),

@@ -56,11 +56,17 @@ def _hint(row: int | None) -> str:
 
 
 def checked_ids(vocabulary: Vocabulary, ids: ArrayLike, row: int | None) -> NDArray[np.int32]:
-    """One row of ids as a read-only int32 array; ids that int32 cannot hold are refused like other unknown ones."""
+    """One row of ids as a read-only int32 array; ids that int32 cannot hold are refused like other unknown ones.
+
+    Where rows have no number, one id alone is a row of it.
+    """
     try:
         given = np.asarray(ids)
     except ValueError:  # rows of different lengths
         raise TypeError(f"{_which(row)} must be one-dimensional, and is not{_hint(row)}") from None
+    if row is None and given.ndim == 0 and (given.dtype.kind in "iu" or isinstance(ids, int)):
+        ids = [given[()]]
+        given = np.asarray(ids)
     if given.ndim == 0:
         raise TypeError(
             f"{_which(row)} must be a list or array of whole numbers, got {shown(ids)}"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from numba_nlp.generation.arguments import check_prefix_function, check_streamer, settle_config, take_processors
 from numba_nlp.generation.choice import Streamer
 from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.generation.decode_plan import Weights
@@ -35,7 +36,7 @@ def generate(
     decoder_input_ids: Any = None,
     decoder_attention_mask: Any = None,
     streamer: Streamer | None = None,
-    processors: Sequence[Processor] = (),
+    processors: Sequence[Processor] | None = None,
     prefix_allowed_tokens_fn: PrefixFunction | None = None,
     tokenizer: Any = None,
     decode: Decode | None = None,
@@ -66,12 +67,13 @@ def generate(
     streamer : Streamer, optional
         Is given the prompts and the tokens of each step, then told the end; not with beams, whose rows change. For
         text there is :class:`numba_nlp.generation.TextStreamer`.
-    processors : sequence of callable
-        Each is called in each step and for each row with ``(values, tokens)``: float32 ``[V]`` to be changed in place,
-        logits or, with beams, log-probabilities; and int32, what the row has read and written. Compiled functions are
+    processors : sequence of callable, optional
+        Each is called in each step and for each row with ``(values, tokens)``, arrays, in this order (transformers'
+        are called with ``(input_ids, scores)``): float32 ``[V]`` to be changed in place, logits or, with beams,
+        log-probabilities; and int32, what the row has read and written. It gives nothing back. Compiled functions are
         fastest.
     prefix_allowed_tokens_fn : callable, optional
-        ``(number of the prompt, tokens of a row) -> ids that may follow``.
+        ``(number of the prompt, tokens of a row) -> ids that may follow``, at least one.
     tokenizer : Tokenizer, optional
         Gives the text of rows in which ``stop_strings`` are looked for, special tokens included; one of ours, or
         another with a method ``decode(ids, skip_special_tokens=False)``, as those of transformers.
@@ -84,7 +86,8 @@ def generate(
     weights : {"auto", "float32", "float16", "bfloat16", "int8"}
         How Numba keeps weights. "auto": exactly, with 16 bits where the checkpoint had no more.
     **options
-        Changes of the config, see :class:`GenerationConfig`.
+        Changes of the config, see :class:`GenerationConfig`. Keys of transformers that change the speed or the form of
+        its output only are passed over, and so is what tokenizers give beside ids and masks.
 
     Returns
     -------
@@ -95,16 +98,23 @@ def generate(
     ValueError
         An option has a value that it cannot have, or rows are malformed or do not fit into the model.
     TypeError
-        There is no such option, or ids are no whole numbers.
+        There is no such option, ids are no whole numbers, or a callable is none or gives what it must not.
     UnsupportedFeatureError
         An option of transformers is not supported.
+
+    Warns
+    -----
+    UserWarning
+        `max_length` is given, and `max_new_tokens`, which counts more, is set; or `min_length`, and a config has
+        `min_new_tokens`.
     """
-    settled = (GenerationConfig.from_model(model) if config is None else config.for_model(model)).replace(**options)
+    check_streamer(streamer)
+    check_prefix_function(prefix_allowed_tokens_fn)
+    taken_processors = take_processors(processors)
+    settled = settle_config(model, config, options)
     if streamer is not None and settled.num_beams > 1:
         raise ValueError(f"`streamer` with `num_beams` {settled.num_beams}: rows of a beam search change until its end")
     run = choose_engine(engine, model.device)
-    if callable(processors):
-        raise TypeError("`processors` is one callable; pass a list with it")
     plan = make_plan(model, settled, input_ids, attention_mask, decoder_input_ids, decoder_attention_mask)
     key = _seed(seed)
     text_ends = _text_ends(plan, tokenizer, decode)
@@ -113,7 +123,7 @@ def generate(
             streamer.end()
         return _nothing(model, plan)
     rows, scores, values = run(
-        Request(model, plan, key, processors, prefix_allowed_tokens_fn, streamer, text_ends, weights)
+        Request(model, plan, key, taken_processors, prefix_allowed_tokens_fn, streamer, text_ends, weights)
     )
     return GenerationOutput(
         sequences=torch.from_numpy(rows.astype(np.int64)).to(model.device),

@@ -9,6 +9,7 @@ from typing import Any
 
 from numba_nlp.errors import SourceFormatError, UnsupportedFeatureError
 from numba_nlp.generation.option_checks import CHECKS, NEUTRAL_UNSUPPORTED
+from numba_nlp.generation.option_names import PASSED_OVER, unknown_options
 
 __all__ = ["GenerationConfig"]
 
@@ -176,7 +177,7 @@ class GenerationConfig:
         ----------
         **options
             By their names. Keys of transformers that change the tokens and are not supported may be given with the
-            value that switches them off.
+            value that switches them off; those that change no token are passed over.
 
         Raises
         ------
@@ -187,13 +188,12 @@ class GenerationConfig:
         ValueError
             As of the class.
         """
-        refuse_unsupported(options, "generate")
-        options = {name: value for name, value in options.items() if name not in NEUTRAL_UNSUPPORTED}
+        refuse_unsupported(options, "generate", "leave it out to generate without it")
+        passed_over = PASSED_OVER | NEUTRAL_UNSUPPORTED.keys()
+        options = {name: value for name, value in options.items() if name not in passed_over}
         unknown = [name for name in options if name not in CHECKS]
         if unknown:
-            raise TypeError(
-                f"there is no option {', '.join(map(repr, unknown))} of generation; there are: {', '.join(CHECKS)}"
-            )
+            raise unknown_options(unknown, CHECKS)
         return dataclasses.replace(self, **options)
 
     def for_model(self, model: Any) -> GenerationConfig:
@@ -205,13 +205,13 @@ class GenerationConfig:
         """
         if all(getattr(self, name) is not None for name in _SPECIAL):
             return self
-        own = GenerationConfig.from_model(model)
+        own = GenerationConfig.from_model(model, {name: off[-1] for name, off in NEUTRAL_UNSUPPORTED.items()})
         return dataclasses.replace(
             self, **{name: getattr(own, name) for name in _SPECIAL if getattr(self, name) is None}
         )
 
     @classmethod
-    def from_model(cls, model: Any) -> GenerationConfig:
+    def from_model(cls, model: Any, options: Mapping[str, Any] | None = None) -> GenerationConfig:
         """Options that a checkpoint comes with.
 
         Parameters
@@ -219,6 +219,8 @@ class GenerationConfig:
         model : Model
             Of ``load_model``. Its generation_config.json is read; without one, keys in its config.json, where old
             checkpoints have them, and special tokens as transformers takes them for the family.
+        options : mapping, optional
+            As of :meth:`from_dict`.
 
         Raises
         ------
@@ -228,21 +230,29 @@ class GenerationConfig:
             A key has a value that it cannot have.
         """
         if model.generation_config is not None:
-            return cls.from_dict(model.generation_config, place="generation_config.json")
+            return cls.from_dict(model.generation_config, options, place="generation_config.json")
         config = dict(model.config)
         if config.get("force_bos_token_to_be_generated") and config.get("forced_bos_token_id") is None:
             config["forced_bos_token_id"] = config.get("bos_token_id")
         tokens = {name: value for name, value in _FAMILY_TOKENS.get(model.family, {}).items() if name not in config}
-        return cls.from_dict({**tokens, **config}, place="config.json")
+        return cls.from_dict({**tokens, **config}, options, place="config.json")
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], *, place: str = "generation config") -> GenerationConfig:
+    def from_dict(
+        cls,
+        values: Mapping[str, Any],
+        options: Mapping[str, Any] | None = None,
+        *,
+        place: str = "generation config",
+    ) -> GenerationConfig:
         """Options from what a file holds; keys that are none of generation's are passed over, and so is None.
 
         Parameters
         ----------
         values : mapping
             Keys of transformers.
+        options : mapping, optional
+            Keywords of a call: keys that are not supported and that these switch off count as if they were not there.
         place : str
             How errors call it.
 
@@ -253,7 +263,11 @@ class GenerationConfig:
         SourceFormatError
             A key has a value that it cannot have.
         """
-        refuse_unsupported(values, place)
+        switched_off = {name for name, value in (options or {}).items() if value in NEUTRAL_UNSUPPORTED.get(name, ())}
+        values = {name: value for name, value in values.items() if name not in switched_off}
+        refuse_unsupported(
+            values, place, "take it out of the file, or switch it off by a keyword of the call, `{name}={neutral!r}`"
+        )
         options = {name: values[name] for name in CHECKS if values.get(name) is not None}
         # transformers has left groups out and passes over their keys; a penalty alone never did anything
         if options.get("num_beam_groups", 1) == 1:
@@ -280,7 +294,7 @@ def _as_ids(value: int | tuple[int, ...] | None) -> tuple[int, ...]:
     return (value,) if isinstance(value, int) else value
 
 
-def refuse_unsupported(values: Mapping[str, Any], place: str) -> None:
+def refuse_unsupported(values: Mapping[str, Any], place: str, way_out: str) -> None:
     """Refuse keys that would change the tokens and are not supported.
 
     Raises
@@ -294,7 +308,7 @@ def refuse_unsupported(values: Mapping[str, Any], place: str) -> None:
         if name in values and values[name] not in neutral
     }
     if found:
+        first = next(iter(found))
+        way_out = way_out.format(name=first, neutral=NEUTRAL_UNSUPPORTED[first][-1])
         listed = ", ".join(f"`{name}` {value!r}" for name, value in found.items())
-        raise UnsupportedFeatureError(
-            f"{place}: {listed} is not supported and would change the tokens; leave it out to generate without it"
-        )
+        raise UnsupportedFeatureError(f"{place}: {listed} is not supported and would change the tokens; {way_out}")

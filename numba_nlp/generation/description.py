@@ -6,6 +6,8 @@ from typing import Any, cast
 
 import torch
 
+from numba_nlp.generation.arguments import settle_config
+from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.generation.decode_plan import Weights, plan_of
 from numba_nlp.generation.engines import name_engine, refuse_weights
 from numba_nlp.generation.numba_steps import threads_of
@@ -16,14 +18,21 @@ from numba_nlp.models.encoder_decoder import EncoderDecoder
 __all__ = ["describe"]
 
 
-def describe(model: Any, *, engine: str = "auto", weights: Weights = "auto") -> dict[str, Any]:
+def describe(
+    model: Any,
+    *,
+    config: GenerationConfig | None = None,
+    engine: str = "auto",
+    weights: Weights = "auto",
+    **options: Any,
+) -> dict[str, Any]:
     """What runs where when a model generates.
 
     Parameters
     ----------
     model : Model
         That generates.
-    engine, weights
+    config, engine, weights, **options
         As of :func:`numba_nlp.generation.generate`.
 
     Returns
@@ -36,9 +45,10 @@ def describe(model: Any, *, engine: str = "auto", weights: Weights = "auto") -> 
 
     Raises
     ------
-    ValueError, UnsupportedFeatureError
+    ValueError, TypeError, UnsupportedFeatureError
         As for generating.
     """
+    settle_config(model, config, options, ("config", "engine", "weights"))
     name = name_engine(engine, model.device)
     on_device = name == "device"
     if on_device:

@@ -19,7 +19,7 @@ from numba_nlp.kernels.generation.row_edits import (
 )
 from numba_nlp.kernels.generation.rules import make_row_scratch
 
-__all__ = ["RowEdits", "no_numbers", "no_token", "refuse_no_numbers", "take_allowed"]
+__all__ = ["RowEdits", "no_numbers", "no_token", "refuse_no_numbers", "run_processors", "take_allowed"]
 
 Processor = Callable[[Any, Any], Any]
 PrefixFunction = Callable[[int, Any], Sequence[int]]
@@ -106,7 +106,9 @@ class RowEdits:
         Raises
         ------
         ValueError
-            The model gave no number, or a callable gave ids that are no tokens, or none.
+            The model or a processor gave no number, or a callable gave ids that are no tokens, or none.
+        TypeError
+            A processor gave something back.
         """
         shifts = self._shifts[: logits.shape[0]]
         if self._logarithms:
@@ -128,8 +130,7 @@ class RowEdits:
         if self._processors:
             to_values(logits, shifts)
             for row in range(logits.shape[0]):
-                for processor in self._processors:
-                    processor(logits[row], rows[row, :filled])
+                run_processors(self._processors, logits[row], rows[row, :filled])
         return shifts
 
     def _forces(self, filled: int) -> bool:
@@ -172,13 +173,59 @@ def take_allowed(given: Any, prompt: int, tokens: np.ndarray, vocabulary: int) -
     ValueError
         There is none, or one that is no token.
     """
-    allowed = np.unique(np.asarray(given, np.int64))
-    if not allowed.size or allowed[0] < 0 or allowed[-1] >= vocabulary:
+    try:
+        allowed = np.unique(np.asarray(given))
+    except (TypeError, ValueError):  # rows of unlike lengths, or kinds without an order
+        allowed = np.zeros(0, np.int64)
+    if allowed.dtype.kind not in "iu" or not allowed.size or allowed[0] < 0 or allowed[-1] >= vocabulary:
         raise ValueError(
             f"`prefix_allowed_tokens_fn` must give ids from 0 to {vocabulary - 1}, at least one, for prompt {prompt} "
             f"after the tokens {tokens.tolist()}; got {given!r}"
         )
-    return allowed
+    return allowed.astype(np.int64)
+
+
+def run_processors(processors: Sequence[Processor], values: np.ndarray, tokens: np.ndarray) -> None:
+    """Let processors change the values of a row.
+
+    Parameters
+    ----------
+    processors : sequence of callable
+    values : ndarray
+        float32 ``[V]``; changed in place.
+    tokens : ndarray
+        int32: the row so far.
+
+    Raises
+    ------
+    TypeError
+        One gives something back.
+    ValueError
+        One makes values NaN or infinity. (Where the model gave them, the choice of a token tells.)
+    """
+    sound = values.max() < np.inf  # false for NaN too
+    for processor in processors:
+        given = processor(values, tokens)
+        if given is not None:
+            raise TypeError(
+                f"the processor {_name(processor)} gives back {_kind(given)}, which nothing reads: change `values`, "
+                "its first argument, in place (values[...] = ...), and return nothing"
+            )
+        if sound and not values.max() < np.inf:
+            token = int(np.flatnonzero(np.isnan(values) | np.isposinf(values))[0])
+            raise ValueError(
+                f"the processor {_name(processor)} makes the value of token {token} {values[token]}, after "
+                f"{tokens.size} tokens: values are finite, or minus infinity for tokens that may not be; where one "
+                "token must come, make all others minus infinity"
+            )
+
+
+def _name(processor: Processor) -> str:
+    return repr(getattr(processor, "__name__", None) or type(processor).__name__)
+
+
+def _kind(given: Any) -> str:
+    return f"{type(given).__name__} {given!r}" if isinstance(given, (bool, int, float, str)) else type(given).__name__
 
 
 def refuse_no_numbers(row: np.ndarray, number: int, filled: int) -> None:

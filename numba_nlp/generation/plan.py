@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from numba_nlp.generation.arguments import refuse_silent_model
 from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.generation.prompts import Rows, guess_mask, padded_left, take_rows
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, STOP_WORSE, BeamRules
@@ -175,11 +176,7 @@ def make_plan(
     TypeError
         Ids are no whole numbers.
     """
-    if getattr(model, "output", None) is None or not hasattr(model, "step"):
-        raise ValueError(
-            f"a {model.family or type(model).__name__} with the head {model.head!r} does not generate; load a decoder "
-            "with head='language_model', or an encoder-decoder with head='conditional_generation'"
-        )
+    refuse_silent_model(model)
     padding = _padding(config)
     if hasattr(model, "encode_source"):
         vocabulary = model.settings.decoder_vocabulary

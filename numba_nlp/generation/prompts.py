@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,8 +47,8 @@ def take_rows(ids: Any, mask: Any, size: int, padding: int, *, side: str, name: 
     ----------
     ids : array-like, Tensor, or sequence of rows of unlike lengths
         Whole numbers.
-    mask : array-like or Tensor or None
-        Of the same shape; not for rows of unlike lengths, which are padded here.
+    mask : array-like, Tensor or rows, or None
+        Of the same shape; rows of unlike lengths are padded here and need none.
     size : int
         Ids must be below it.
     padding : int
@@ -65,15 +65,54 @@ def take_rows(ids: Any, mask: Any, size: int, padding: int, *, side: str, name: 
     TypeError
         They are no whole numbers.
     """
+    ids, mask = _take_values(ids, name, "input_ids"), _take_values(mask, mask_name, "attention_mask")
+    if isinstance(ids, list) and not ids:
+        return Rows(np.zeros((0, 1), np.int64), None)
     if _is_ragged(ids):
-        if mask is not None:
-            raise ValueError(f"`{name}` has rows of unlike lengths, which need no `{mask_name}`: leave it out")
-        ids, mask = _pad(ids, padding, side)
+        given = mask
+        ids, mask = _pad(ids, padding, side, name)
+        if given is not None:
+            mask = _pad_mask(given, mask, name, mask_name)
     taken = take_ids(ids, size, _CPU, name)
     if taken.shape[0] and mask is not None:
         taken_mask = take_mask(mask, taken, mask_name)
         return Rows(taken.numpy(), None if taken_mask is None else taken_mask.numpy())
     return Rows(taken.numpy(), None)
+
+
+def _take_values(values: Any, name: str, kind: str) -> Any:
+    """Rows as they are, or as a list where they only iterate, as ``numba_nlp.Ragged`` and columns of lists do.
+
+    Raises
+    ------
+    TypeError
+        They are texts, or all that a tokenizer gave.
+    """
+    if values is None or isinstance(values, torch.Tensor):
+        return values
+    if isinstance(values, Mapping):
+        whole = name in ("input_ids", "attention_mask")
+        way = "unpack it with **: (**tok(texts, padding=True))" if whole else f'give its rows: tok(texts)["{kind}"]'
+        raise TypeError(f"`{name}` must be whole numbers, got {type(values).__name__}, a mapping; {way}")
+    if isinstance(values, (str, bytes)):
+        raise _text(name, kind)
+    if hasattr(values, "__array__"):
+        array = np.asarray(values)
+        is_object = array.dtype == object
+        if array.dtype.kind in "SUT" or (is_object and any(isinstance(value, (str, bytes)) for value in array.flat)):
+            raise _text(name, kind)
+        return list(array) if is_object and array.ndim == 1 else values
+    if not isinstance(values, Iterable):
+        return values
+    rows = values if isinstance(values, (list, tuple)) else list(values)
+    if any(isinstance(row, (str, bytes)) for row in rows):
+        raise _text(name, kind)
+    return rows
+
+
+def _text(name: str, kind: str) -> TypeError:
+    way = "(**tok(texts, padding=True))" if name == "input_ids" else f'tok(texts)["{kind}"]'
+    return TypeError(f"`{name}` must be whole numbers, got text; tokenize first: {way}")
 
 
 def _is_ragged(ids: Any) -> bool:
@@ -82,11 +121,11 @@ def _is_ragged(ids: Any) -> bool:
     return len({len(row) for row in ids if hasattr(row, "__len__")}) > 1
 
 
-def _pad(rows: Sequence[Any], padding: int, side: str) -> tuple[np.ndarray, np.ndarray]:
+def _pad(rows: Sequence[Any], padding: int, side: str, name: str) -> tuple[np.ndarray, np.ndarray]:
     arrays = [np.asarray(row) for row in rows]
     for number, array in enumerate(arrays):
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-            raise TypeError(f"row {number} must be whole numbers, got {rows[number]!r}")
+            raise TypeError(f"row {number} of `{name}` must be whole numbers, got {rows[number]!r}")
     width = max(array.size for array in arrays)
     ids = np.full((len(arrays), width), padding, np.int64)
     mask = np.zeros((len(arrays), width), bool)
@@ -95,6 +134,19 @@ def _pad(rows: Sequence[Any], padding: int, side: str) -> tuple[np.ndarray, np.n
         ids[number, where] = array
         mask[number, where] = True
     return ids, mask
+
+
+def _pad_mask(given: Any, mask: np.ndarray, name: str, mask_name: str) -> np.ndarray:
+    """A mask of rows of unlike lengths, at their places in ``mask``, which is true at them all."""
+    rows = [np.asarray(row) for row in given]
+    if [row.shape for row in rows] != [(n,) for n in mask.sum(1).tolist()]:
+        raise ValueError(
+            f"`{name}` has rows of unlike lengths, which need no `{mask_name}`: leave it out, or give rows of the same "
+            "lengths"
+        )
+    padded = np.zeros(mask.shape, np.int64)
+    padded[mask] = np.concatenate(rows)
+    return padded
 
 
 def guess_mask(rows: Rows, padding: int | None, ends: tuple[int, ...]) -> Rows:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
 
+from numba_nlp.generation.arguments import settle_score_config
 from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.generation.decode_plan import Weights
 from numba_nlp.generation.plan import make_plan
@@ -15,6 +16,19 @@ from numba_nlp.generation.step_choice import StepEngine, opened_steps
 from numba_nlp.kernels.generation.chosen import score_tokens
 
 __all__ = ["ContinuationScores", "score"]
+
+#: What `score` takes.
+_KEYWORDS = (
+    "input_ids",
+    "continuations",
+    "attention_mask",
+    "continuation_mask",
+    "config",
+    "decoder_input_ids",
+    "decoder_attention_mask",
+    "engine",
+    "weights",
+)
 
 
 class ContinuationScores(NamedTuple):
@@ -42,8 +56,9 @@ def score(
     config: GenerationConfig | None = None,
     decoder_input_ids: Any = None,
     decoder_attention_mask: Any = None,
-    engine: StepEngine = "auto",
+    engine: str = "auto",
     weights: Weights = "auto",
+    **others: Any,
 ) -> ContinuationScores:
     """Log-probabilities of continuations, by the model alone: no option of generation changes them.
 
@@ -61,7 +76,9 @@ def score(
         By default that of the checkpoint; for special tokens.
     engine : {"auto", "numba", "torch"}
     weights : {"auto", "float32", "float16", "bfloat16", "int8"}
-        As for :func:`~numba_nlp.generation.generate`.
+        As for :func:`~numba_nlp.generation.generate`; "device" computes no scores.
+    **others
+        What tokenizers give beside ids and masks is passed over.
 
     Returns
     -------
@@ -72,13 +89,15 @@ def score(
     ValueError
         Rows are malformed or do not fit into the model, or there are more of them for some prompts.
     TypeError
-        Ids are no whole numbers.
+        Ids are no whole numbers, or there is no such argument.
     """
-    settled = GenerationConfig.from_model(model) if config is None else config.for_model(model)
-    settled = settled.replace(num_beams=1, num_beam_groups=1, diversity_penalty=0.0, num_return_sequences=1)
+    settled = settle_score_config(model, config, others, _KEYWORDS)
+    if engine == "device":
+        raise ValueError("`engine` 'device' generates only: scores are computed by 'numba' or 'torch', or 'auto'")
+    computed = cast(StepEngine, engine)
     plan = make_plan(
         model,
-        settled.replace(max_length=None, max_new_tokens=1),
+        settled,
         input_ids,
         attention_mask,
         decoder_input_ids,
@@ -111,7 +130,7 @@ def score(
                 f"model has {most}; cut them"
             )
         tokens = np.ascontiguousarray(np.where(counted, given.ids, 0).T)
-        with opened_steps(model, plan.prompts, plan.source, rows // prompts, positions, engine, weights) as steps:
+        with opened_steps(model, plan.prompts, plan.source, rows // prompts, positions, computed, weights) as steps:
             logits = steps.start()
             for column in range(width):
                 score_tokens(logits, tokens[column], values[column])

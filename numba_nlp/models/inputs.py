@@ -11,21 +11,34 @@ import torch
 
 from numba_nlp.models.layers.masks import drop_full_mask, may_look
 
-__all__ = ["as_tensor", "refuse_unknown", "take_ids", "take_like", "take_mask"]
+__all__ = ["as_tensor", "refuse_unknown", "take_ids", "take_like", "take_mask", "without_unread"]
 
 #: What tokenizers give beside the inputs of models, here (``ModelInputs``) and in transformers; no model reads it.
 _UNREAD = frozenset(
     {
         "ends",
         "length",
+        "num_truncated_tokens",
         "offset_mapping",
         "overflow_to_sample_mapping",
+        "overflowing_tokens",
         "sequence_ids",
         "special_tokens_mask",
         "starts",
         "word_ids",
     }
 )
+
+
+def without_unread(others: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments without those of tokenizers that no model reads.
+
+    Parameters
+    ----------
+    others : mapping
+        Keywords of a call.
+    """
+    return {name: value for name, value in others.items() if name not in _UNREAD}
 
 
 def refuse_unknown(others: Mapping[str, Any], call: Callable[..., Any], *unread: str) -> None:

@@ -100,7 +100,7 @@ class Model(nn.Module):
         Parameters
         ----------
         **choices
-            ``engine`` and ``weights``, as of :meth:`generate`.
+            ``config``, ``engine``, ``weights`` and options, as of :meth:`generate`.
 
         Raises
         ------

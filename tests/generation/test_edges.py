@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,10 @@ def test_limits(gpt2: Any, bart: Any) -> None:
         ),
         ({"input_ids": [[3]], "decoder_input_ids": [[3]]}, "no encoder"),
         ({"input_ids": [[3]], "seed": -1}, "`seed`"),
-        ({"input_ids": [[3]], "num_beams": 2, "streamer": object()}, "`streamer` with `num_beams` 2"),
+        (
+            {"input_ids": [[3]], "num_beams": 2, "streamer": SimpleNamespace(put=print, end=print)},
+            "`streamer` with `num_beams` 2",
+        ),
         ({"input_ids": [[3]], "prefix_allowed_tokens_fn": lambda prompt, tokens: []}, "at least one, for prompt 0"),
         ({"input_ids": [[3]], "suppress_tokens": range(40)}, "leave no token"),
     ],

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from numba_nlp.generation.device.beam_state import Candidates
-from numba_nlp.generation.edits import PrefixFunction, Processor, take_allowed
+from numba_nlp.generation.edits import PrefixFunction, Processor, run_processors, take_allowed
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.text_ends import TextEnds
 from numba_nlp.kernels.generation.beam_memory import new_beam_scratch
@@ -90,8 +90,7 @@ class HostCalls:
         host = values.to("cpu", memory_format=torch.contiguous_format, copy=True)
         array = host.numpy()
         for row in wanted:
-            for processor in self._processors:
-                processor(array[row], tokens[row])
+            run_processors(self._processors, array[row], tokens[row])
         values.copy_(host)
 
     def ends_of_rows(self, rows: Tensor, filled: Tensor, done: Tensor) -> Tensor:

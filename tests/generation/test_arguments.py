@@ -1,0 +1,359 @@
+"""What calls are given beside ids, as newcomers from transformers give it: taken, or refused with the way out."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs torch")
+
+import numba_nlp as nlp  # noqa: E402
+from numba_nlp.errors import UnsupportedFeatureError  # noqa: E402
+from numba_nlp.generation import GenerationConfig, describe, score  # noqa: E402
+from numba_nlp.generation.arguments import settle_config  # noqa: E402
+from numba_nlp.generation.edits import take_allowed  # noqa: E402
+from numba_nlp.generation.option_checks import CHECKS, NEUTRAL_UNSUPPORTED  # noqa: E402
+from numba_nlp.generation.option_names import CALL_KEYWORDS, PASSED_OVER  # noqa: E402
+from numba_nlp.inputs import ModelInputs  # noqa: E402
+from numba_nlp.models import create_model, own_model  # noqa: E402
+from numba_nlp.models.inputs import _UNREAD  # noqa: E402
+from tests.generation.test_edges import BART, GPT2, sharpened  # noqa: E402
+
+SHORT = {"max_new_tokens": 4, "eos_token_id": None}
+
+
+@pytest.fixture(scope="module")
+def gpt2() -> Any:
+    return sharpened(create_model(GPT2, head="language_model"))
+
+
+@pytest.fixture(scope="module")
+def bart() -> Any:
+    return sharpened(create_model(BART, head="conditional_generation"))
+
+
+# --- processors ----------------------------------------------------------------------------------------------------
+
+
+def gives_back(values: Any, tokens: Any) -> Any:
+    return values * 2
+
+
+def makes_nan(values: Any, tokens: Any) -> None:
+    values[3] = np.nan
+
+
+def makes_infinity(values: Any, tokens: Any) -> None:
+    values[4] = np.inf
+
+
+def bans(values: Any, tokens: Any) -> None:
+    values[5:] = -np.inf
+
+
+HOW = [{}, {"do_sample": True, "seed": 1}, {"num_beams": 2}, {"num_beams": 2, "do_sample": True, "seed": 1}]
+
+
+@pytest.mark.usefixtures("each_engine")
+@pytest.mark.parametrize("options", HOW, ids=["greedy", "sampling", "beams", "drawn beams"])
+def test_processors_that_do_it_wrong(gpt2: Any, options: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"processor 'gives_back' gives back ndarray.* in place"):
+        gpt2.generate([[5, 6]], processors=[gives_back], **SHORT, **options)
+    with pytest.raises(ValueError, match="processor 'makes_nan' makes the value of token 3 nan, after 2 tokens"):
+        gpt2.generate([[5, 6]], processors=[bans, makes_nan], **SHORT, **options)
+    with pytest.raises(ValueError, match="processor 'makes_infinity' makes the value of token 4 inf"):
+        gpt2.generate([[5, 6]], processors=[makes_infinity, makes_nan], **SHORT, **options)
+
+
+@pytest.mark.usefixtures("each_engine")
+def test_the_model_is_blamed_for_its_own_numbers() -> None:
+    model = create_model(GPT2, head="language_model")
+    with torch.no_grad():
+        model.decoder.norm.weight.fill_(float("nan"))
+    with pytest.raises(ValueError, match="the model gives logits that are no numbers"):
+        model.generate([[3]], processors=[bans])
+
+
+def test_processors_that_are_none(gpt2: Any) -> None:
+    expected = gpt2.generate([[5, 6]], **SHORT).sequences
+    for none in (None, (), []):
+        assert torch.equal(gpt2.generate([[5, 6]], processors=none, **SHORT).sequences, expected)
+    for wrong, message in [(print, "pass a list with it"), (3, "list of callables, got int"), ([3], "it holds 3")]:
+        with pytest.raises(TypeError, match=message):
+            gpt2.generate([[5]], processors=wrong)
+
+
+def test_processors_of_transformers(gpt2: Any) -> None:
+    transformers = pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or later)")
+    theirs = transformers.LogitsProcessorList([transformers.TemperatureLogitsWarper(0.5)])
+    with pytest.raises(TypeError, match=r"TemperatureLogitsWarper of transformers.*\(values, tokens\)"):
+        gpt2.generate([[5]], processors=theirs)
+
+
+@pytest.mark.usefixtures("each_engine")
+@pytest.mark.parametrize(
+    "given", [None, [], "a", [1.5], [True], [[1], [2, 3]], {3}, [40], [-1], [2**63], [None]], ids=str
+)
+def test_a_prefix_function_that_gives_nonsense(gpt2: Any, given: Any) -> None:
+    with pytest.raises(ValueError, match=r"must give ids from 0 to 39, at least one, for prompt 0 after the tokens"):
+        gpt2.generate([[5]], prefix_allowed_tokens_fn=lambda prompt, tokens: given, **SHORT)
+
+
+def test_what_a_prefix_function_may_give(gpt2: Any) -> None:
+    for given in ([3, 4, 3], (4, 3), range(3, 5), np.array([3, 4], np.uint64), torch.tensor([4, 3])):
+        assert take_allowed(given, 0, np.zeros(1, np.int32), 40).tolist() == [3, 4]
+    with pytest.raises(TypeError, match=r"must be a function \(prompt, tokens\) -> ids, got list"):
+        gpt2.generate([[5]], prefix_allowed_tokens_fn=[3])
+
+
+# --- streamers -----------------------------------------------------------------------------------------------------
+
+
+def test_streamers_that_are_none(gpt2: Any) -> None:
+    class OnlyPut:
+        def put(self, value: Any) -> None:
+            raise AssertionError("nothing runs")
+
+    for wrong, message in [
+        (print, "has no `put` and no `end`"),
+        (OnlyPut(), "OnlyPut has no `end`"),
+        (OnlyPut, "is the class OnlyPut; make one"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            gpt2.generate([[5]], streamer=wrong)
+
+
+def test_streamers_of_transformers(capsys: pytest.CaptureFixture[str]) -> None:
+    transformers = pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or later)")
+    folder = own_model("shakespeare")
+    tok, model = nlp.load_tokenizer(folder), nlp.load_model(folder, dtype="float32")
+    inputs = tok(["To be, or not to be\n"])
+
+    def lines(values: Any, tokens: Any) -> None:
+        """A line's end at every third place: the streamers decode the token before it alone."""
+        values[newline if tokens.size % 3 == 0 else 300 :][1:] = -np.inf
+        values[: newline if tokens.size % 3 == 0 else 0] = -np.inf
+
+    newline = tok.token_to_id("Ċ")
+    options = {"max_new_tokens": 12, "do_sample": False, "eos_token_id": None, "processors": [lines]}
+    out = model.generate(**inputs, **options, streamer=transformers.TextStreamer(tok))
+    text = tok.decode(out.sequences[0].numpy())
+    assert text.count("\n") > 3
+    assert capsys.readouterr().out == text + "\n"
+    streamer = transformers.TextIteratorStreamer(tok, skip_prompt=True, timeout=60, skip_special_tokens=True)
+    model.generate(**inputs, **options, streamer=streamer)
+    assert "".join(streamer) == tok.decode(out.sequences[0, out.prompt_width :].numpy())
+
+
+# --- options -------------------------------------------------------------------------------------------------------
+
+
+def test_keys_of_transformers_are_known(gpt2: Any) -> None:
+    """Each is an option, is refused where it changes tokens, or is passed over."""
+    transformers = pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or later)")
+    theirs = {name for name in vars(transformers.GenerationConfig()) if not name.startswith("_")}
+    assert theirs <= CHECKS.keys() | NEUTRAL_UNSUPPORTED.keys() | PASSED_OVER
+    assert not PASSED_OVER & (CHECKS.keys() | NEUTRAL_UNSUPPORTED.keys())
+
+
+def test_keys_that_change_no_token(gpt2: Any) -> None:
+    expected = gpt2.generate([[5, 6]], **SHORT)
+    passed_over = {
+        "use_cache": True,
+        "return_dict_in_generate": True,
+        "output_scores": True,
+        "synced_gpus": False,
+        "cache_implementation": "static",
+    }
+    assert torch.equal(gpt2.generate([[5, 6]], **SHORT, **passed_over).sequences, expected.sequences)
+    assert GenerationConfig().replace(**dict.fromkeys(PASSED_OVER, 3)) == GenerationConfig()
+    score(gpt2, [[5]], [[6]], use_cache=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("logits_processor", "there is `processors`"),
+        ("generation_config", "there is `config`"),
+        ("inputs", "there is `input_ids`"),
+        ("generator", "there is `seed`"),
+        ("stopping_criteria", "`stop_sequences` of ids, or `stop_strings`"),
+        ("device", r"`model.to\(device\)`"),
+        ("num_beam", "is `num_beams` meant"),
+        ("max_tokens", "is `max_new_tokens` meant|is `max_length` meant"),
+        ("attention_masks", "is `attention_mask` meant"),
+        ("streamr", "is `streamer` meant"),
+    ],
+)
+def test_names_that_there_are_not(gpt2: Any, name: str, hint: str) -> None:
+    with pytest.raises(TypeError, match=f"there is no option '{name}'.*{hint}.*there are: input_ids.*num_beams"):
+        gpt2.generate([[5]], **{name: 1})
+
+
+def test_the_list_of_keywords_is_that_of_generate() -> None:
+    import inspect
+
+    from numba_nlp.generation.calls import generate
+    from numba_nlp.generation.scoring import _KEYWORDS
+
+    def named(function: Any) -> list[str]:
+        found = inspect.signature(function).parameters.values()
+        return [one.name for one in found if one.kind is not one.VAR_KEYWORD and one.name != "model"]
+
+    assert sorted(CALL_KEYWORDS) == sorted(named(generate))
+    assert sorted(_KEYWORDS) == sorted(named(score))
+
+
+def test_lengths_that_have_no_effect(gpt2: Any) -> None:
+    from_file = create_model(GPT2, head="language_model")
+    from_file.generation_config = {"max_new_tokens": 3, "eos_token_id": None, "min_new_tokens": 1}
+    with pytest.warns(
+        UserWarning, match=r"`max_length` 9 has no effect: `max_new_tokens` 3 .*`max_new_tokens=None`"
+    ) as w:
+        out = from_file.generate([[5, 6]], max_length=9)
+    assert w[0].filename == __file__
+    assert out.sequences.shape[1] == 5
+    with pytest.warns(UserWarning, match="`min_length` 9 has no effect: `min_new_tokens` 1"):
+        from_file.generate([[5, 6]], min_length=9)
+    with pytest.warns(UserWarning, match="`max_length` 9 has no effect"):
+        gpt2.generate([[5]], max_length=9, max_new_tokens=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert from_file.generate([[5, 6]], max_length=9, max_new_tokens=None).sequences.shape[1] == 9
+        both = GenerationConfig(max_length=9, max_new_tokens=2)
+        gpt2.generate([[5]], config=both)
+        gpt2.generate([[5]], max_length=9)
+
+
+def test_a_file_with_an_option_that_is_not_supported() -> None:
+    model = create_model(GPT2, head="language_model")
+    model.generation_config = {"guidance_scale": 2.0}
+    message = r"generation_config.json: `guidance_scale` 2.0 .* out of the file, or .* keyword .*`guidance_scale=1.0`"
+    for call in (lambda **options: model.generate([[5]], **options), model.describe):
+        with pytest.raises(UnsupportedFeatureError, match=message):
+            call()
+        with pytest.raises(UnsupportedFeatureError, match="top_h"):
+            call(guidance_scale=1.0, top_h=0.5)
+        call(guidance_scale=1.0)
+        call(guidance_scale=None)
+        call(config=GenerationConfig())
+    score(model, [[5]], [[6]])  # which it does not change
+
+
+def test_configs_of_others(gpt2: Any) -> None:
+    for wrong, way in [({"num_beams": 2}, r"GenerationConfig.from_dict\(config\)"), (3, "got builtins.int")]:
+        with pytest.raises(TypeError, match=f"`config` must be a numba_nlp.*{way}"):
+            gpt2.generate([[5]], config=wrong)
+        with pytest.raises(TypeError, match="`config` must be"):
+            score(gpt2, [[5]], [[6]], config=wrong)
+    transformers = pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or later)")
+    theirs = transformers.GenerationConfig(num_beams=2, max_new_tokens=3)
+    with pytest.raises(TypeError, match=r"GenerationConfig.from_dict\(config.to_dict\(\)\)"):
+        gpt2.generate([[5]], config=theirs)
+    ours = GenerationConfig.from_dict(theirs.to_dict())
+    assert (ours.num_beams, ours.max_new_tokens) == (2, 3)
+    assert dataclasses.replace(ours, num_beams=1, max_new_tokens=None) == GenerationConfig()
+
+
+def test_describe_refuses_what_generate_refuses() -> None:
+    sizes = {"vocab_size": 30, "hidden_size": 8, "num_attention_heads": 2}
+    encoder = create_model({"model_type": "bert", **sizes}, head="masked_lm")
+    for model in (encoder, create_model(GPT2, head="none")):
+        for call in (model.generate, model.describe, lambda model=model: score(model, [[3]], [[4]])):
+            with pytest.raises(ValueError, match=r"head '(none|masked_lm)' does not generate"):
+                call()
+    with pytest.raises(TypeError, match="no option 'num_beam'"):
+        describe(create_model(GPT2, head="language_model"), num_beam=2)
+
+
+# --- what tokenizers give ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(_UNREAD))
+def test_what_no_model_reads(gpt2: Any, name: str) -> None:
+    settle_config(gpt2, None, {name: [[1]]})
+    score(gpt2, [[5]], [[6]], **{name: [[1]]})
+
+
+def test_types_of_tokens(gpt2: Any, bart: Any) -> None:
+    ids = [[5, 6, 7]]
+    expected = bart.generate(ids, max_new_tokens=3).sequences
+    assert torch.equal(bart.generate(ids, max_new_tokens=3, token_type_ids=[[0, 0, 0]]).sequences, expected)
+    score(bart, ids, [[3]], token_type_ids=[[0, 0, 0]])
+    gpt2.generate(ids, token_type_ids=None, max_new_tokens=1)
+    with pytest.raises(ValueError, match=r"`token_type_ids`: gpt2 reads types .*return_token_type_ids=False"):
+        gpt2.generate(ids, token_type_ids=[[0, 0, 0]])
+
+
+def test_what_our_tokenizer_gives() -> None:
+    folder = own_model("shakespeare")
+    tok, model = nlp.load_tokenizer(folder), nlp.load_model(folder, dtype="float32")
+    texts = ["To be, or not to be", "that"]
+    more = {"return_length": True, "return_offsets_mapping": True, "return_special_tokens_mask": True}
+    options = {"max_new_tokens": 5, "do_sample": False}
+    padded = model.generate(**tok(texts, padding=True, pad_id=0, return_word_ids=True, **more), **options)
+    ragged = model.generate(**tok(texts, **more), **options)
+    assert torch.equal(padded.sequences[:, padded.prompt_width :], ragged.sequences[:, ragged.prompt_width :])
+    first, second = tok(texts)["input_ids"], tok([" sleep", " is the question"])["input_ids"]
+    expected = score(model, [row.tolist() for row in first], [row.tolist() for row in second])
+    assert torch.equal(score(model, first, second).token_scores, expected.token_scores)
+
+
+class Rows:
+    """Rows that iterate, and are no sequence."""
+
+    def __init__(self, *rows: list[int]) -> None:
+        self.rows = rows
+
+    def __iter__(self) -> Any:
+        return iter(np.array(row, np.int32) for row in self.rows)
+
+
+def test_rows_that_iterate(gpt2: Any, bart: Any) -> None:
+    for rows in ([[5, 6, 7], [8]], [[5, 6], [8, 9]]):
+        objects = np.empty(len(rows), object)
+        objects[:] = [np.array(row) for row in rows]
+        expected = gpt2.generate(rows, max_new_tokens=3).sequences
+        for given in (Rows(*rows), objects, (row for row in rows)):
+            assert torch.equal(gpt2.generate(given, max_new_tokens=3).sequences, expected)
+        masked = gpt2.generate(Rows(*rows), Rows(*([1] * len(row) for row in rows)), max_new_tokens=3)
+        assert torch.equal(masked.sequences, expected)
+        prompts = [[2, *row] for row in rows]
+        expected = bart.generate(rows, decoder_input_ids=prompts, max_new_tokens=3).sequences
+        got = bart.generate(Rows(*rows), decoder_input_ids=Rows(*prompts), max_new_tokens=3).sequences
+        assert torch.equal(got, expected)
+    assert gpt2.generate(Rows(), max_new_tokens=3).sequences.shape[0] == 0
+    hidden = gpt2.generate([[5, 6, 7], [8, 9]], [[0, 1, 1], [1, 1]], max_new_tokens=3)
+    alone = gpt2.generate([[6, 7], [8, 9]], max_new_tokens=3)
+    assert torch.equal(hidden.sequences[:, 3:], alone.sequences[:, 2:])
+    with pytest.raises(ValueError, match="need no `attention_mask`: leave it out, or give rows of the same lengths"):
+        gpt2.generate([[5, 6, 7], [8, 9]], [[1, 1, 1], [1]])
+
+
+WRONG = [
+    ("input_ids", ["ab", "abc"], TypeError, r"`input_ids` must be whole numbers, got text; tokenize first"),
+    ("input_ids", "text", TypeError, "`input_ids` must be whole numbers, got text"),
+    ("continuations", ["ab", "abc"], TypeError, r'got text; tokenize first: tok\(texts\)\["input_ids"\]'),
+    ("continuations", np.array(["ab", "cd"]), TypeError, "`continuations` must be whole numbers, got text"),
+    ("continuations", ModelInputs(input_ids=[[3]]), TypeError, r'got ModelInputs.*tok\(texts\)\["input_ids"\]'),
+    ("input_ids", ModelInputs(input_ids=[[3]]), TypeError, r"got ModelInputs.*\(\*\*tok\(texts"),
+    ("attention_mask", ModelInputs(input_ids=[[3]]), TypeError, "`attention_mask` must be.*a mapping"),
+    ("continuation_mask", {"attention_mask": [[1]]}, TypeError, r'got dict.*tok\(texts\)\["attention_mask"\]'),
+    ("continuations", [[3.5]], TypeError, "`continuations` must be whole numbers"),
+    ("continuations", [[3.5], [3, 4]], TypeError, "row 0 of `continuations` must be whole numbers"),
+    ("continuations", [[99]], ValueError, "`continuations` must be from 0 to 39"),
+    ("continuations", [3], ValueError, r"`continuations` must be of the shape \[rows, width\]"),
+    ("engine", "device", ValueError, "scores are computed by 'numba' or 'torch'"),
+    ("continuation", [[3]], TypeError, "no option 'continuation' .*is `continuations` meant"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value", "kind", "message"), WRONG)
+def test_what_score_refuses(gpt2: Any, name: str, value: Any, kind: type[Exception], message: str) -> None:
+    arguments = {"input_ids": [[5, 6]], "continuations": [[7]], name: value}
+    with pytest.raises(kind, match=message):
+        score(gpt2, **arguments)
