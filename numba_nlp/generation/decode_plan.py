@@ -124,7 +124,7 @@ def _refuse_weights(model: Any, kind: WeightKind) -> None:
             found = f"{name} has a weight of magnitude {largest}"
             if math.isfinite(largest):
                 raise ValueError(f"{found}, which {kind} does not hold; take other `weights`")
-            raise ValueError(f"{found}: the model gives no numbers; mend the checkpoint, or look at what trained it")
+            raise ValueError(f"{found}: the model gives logits that are no numbers; look at its weights")
 
 
 def forget_packed(model: Any) -> None:
