@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,7 +36,7 @@ from typing import Any
 import numpy as np
 
 import numba_nlp as nlp
-from numba_nlp.generation import GenerationConfig, generate
+from numba_nlp.generation import GenerationConfig
 from numba_nlp.models import own_model
 from tools.files import carried_file, find_file
 
@@ -131,15 +130,6 @@ class _Dictation:
         values[token] = 0.0
 
 
-def _weights(kind: str) -> dict[str, str]:
-    """Arguments that choose the kind of weights."""
-    if "weights" in signature(generate).parameters:
-        return {"weights": kind}
-    if kind == "float32":
-        return {}
-    raise NotImplementedError(f"this version has no weights in {kind}")
-
-
 def _dictate(subject: Subject, prompts: Rows, targets: Rows, kind: str) -> tuple[list[list[float]], Rows]:
     """Log-probabilities of the tokens of targets, and the most probable token in place of each."""
     given = GenerationConfig.from_model(subject.model)
@@ -156,7 +146,7 @@ def _dictate(subject: Subject, prompts: Rows, targets: Rows, kind: str) -> tuple
             processors=[dictation],
             max_new_tokens=max(map(len, some)),
             eos_token_id=None,
-            **_weights(kind),
+            weights=kind,
         )
         values += dictation.log_probabilities
         best += dictation.best
@@ -173,20 +163,15 @@ def measure(subject: Subject, kind: str, exact: Figures | None = None) -> Figure
         One of `KINDS`.
     exact : Figures, optional
         Of float32; by default these are they.
-
-    Raises
-    ------
-    NotImplementedError
-        There is no such kind.
     """
-    model, weights, figures = subject.model, _weights(kind), Figures()
+    model, figures = subject.model, Figures()
     given = GenerationConfig.from_model(model)
     figures.log_probabilities, figures.best = _dictate(subject, subject.prompts, subject.targets, kind)
     for beams in (1, BEAMS):
         options = {"num_beams": beams, "do_sample": False, "max_new_tokens": subject.new_tokens}
         figures.written[beams] = rows = []
         for first in range(0, len(subject.own_prompts), ROWS):
-            out = model.generate(subject.own_prompts[first : first + ROWS], **options, **weights)
+            out = model.generate(subject.own_prompts[first : first + ROWS], **options, weights=kind)
             ends = {*given.eos_ids, given.pad_token_id}
             for row in out.sequences[:, out.prompt_width :].tolist():
                 while row and row[-1] in ends:
@@ -305,7 +290,7 @@ SUBJECTS = {"t5": _t5, "shakespeare": _shakespeare, "numbers": _numbers}
 
 
 def _try_subject(name: str, kinds: Sequence[str], limit: int) -> dict[str, Any] | None:
-    """The figures of one model, or None if it, or a kind of weights, is not there."""
+    """The figures of one model, or None if it is not there."""
     try:
         with SUBJECTS[name](limit) as subject:
             exact = measure(subject, "float32")
@@ -316,7 +301,7 @@ def _try_subject(name: str, kinds: Sequence[str], limit: int) -> dict[str, Any] 
                 record["kinds"][kind] = compare(figures, exact)
                 print(f"{name:12} {kind:9} {json.dumps(record['kinds'][kind])}", flush=True)
             return record
-    except (FileNotFoundError, NotImplementedError) as missing:
+    except FileNotFoundError as missing:
         print(f"{name} is left out: {missing}", file=sys.stderr)
         return None
 

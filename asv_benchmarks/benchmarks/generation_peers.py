@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +111,8 @@ def _loaded(folder: Path) -> Any:
 
 
 def _ours(case: GenerationCase, folder: Path, kind: str) -> Call:
-    from numba_nlp.generation import generate
 
-    options = case.options
-    if "weights" in signature(generate).parameters:
-        options["weights"] = kind
-    elif kind != "float32":
-        raise NotImplementedError(f"this version has no weights in {kind}")
+    options = {**case.options, "weights": kind}
     model = _loaded(folder)
     ids, mask = _tensors(case, folder)
 

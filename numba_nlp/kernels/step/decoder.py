@@ -26,6 +26,7 @@ __all__ = [
     "embed_rows",
     "enter_part",
     "leave_part",
+    "multiply_share",
     "share",
     "share_of_panels",
     "write_logits",
@@ -118,6 +119,29 @@ def share(n, thread, n_threads):
 def share_of_panels(matrices, thread, n_threads):
     """The same of the panels of each of ``matrices``, for ``thread`` of ``n_threads``."""
     return share(columns_of(matrices) // COLUMNS, thread, n_threads)
+
+
+@kernel
+def multiply_share(x, n_rows, matrices, which, packed, thread, n_threads, out):
+    """Pack rows, and multiply them with a thread's share of the panels of a matrix.
+
+    Parameters
+    ----------
+    x : float32[m, depth]
+        C-contiguous.
+    n_rows : int64
+    matrices : AnyMatrices
+    which : int64
+        Number of the matrix.
+    packed : PackedRows
+        The thread's own work space.
+    thread, n_threads : int64
+    out : float32[m, columns]
+        Columns of these panels are written.
+    """
+    pack_any(matrices.kind, x, n_rows, packed)
+    first, last = share_of_panels(matrices, thread, n_threads)
+    multiply_any(packed, n_rows, matrices, which, first, last, out)
 
 
 @kernel
@@ -219,25 +243,21 @@ def decoder_step(thread, n_threads, team, tokens, prompts, per_prompt, weights, 
     qkv, change, inner = scratch.qkv, scratch.change, scratch.inner
     embed_rows(tokens, weights, memory, hidden)
     for layer in range(weights.layers):
-        pack_any(weights.qkv.kind, enter_part(hidden, normal, n_rows, _OF_ROWS, weights, layer), n_rows, packed)
-        first, last = share_of_panels(weights.qkv, thread, n_threads)
-        multiply_any(packed, n_rows, weights.qkv, layer, first, last, qkv)
+        given = enter_part(hidden, normal, n_rows, _OF_ROWS, weights, layer)
+        multiply_share(given, n_rows, weights.qkv, layer, packed, thread, n_threads, qkv)
         if wait_for_team(team, n_threads):
             return 1
         first, last = share(n_rows * weights.heads, thread, n_threads)
         attend_to_rows(qkv, layer, first, last, weights, memory, scores, scratch.context)
         if wait_for_team(team, n_threads):
             return 1
-        pack_any(weights.joined.kind, scratch.context, n_rows, packed)
-        first, last = share_of_panels(weights.joined, thread, n_threads)
-        multiply_any(packed, n_rows, weights.joined, layer, first, last, change)
+        multiply_share(scratch.context, n_rows, weights.joined, layer, packed, thread, n_threads, change)
         if wait_for_team(team, n_threads):
             return 1
         leave_part(hidden, change, n_rows, _OF_ROWS, weights, layer)
         if weights.with_source:
-            pack_any(weights.query.kind, enter_part(hidden, normal, n_rows, _OF_SOURCE, weights, layer), n_rows, packed)
-            first, last = share_of_panels(weights.query, thread, n_threads)
-            multiply_any(packed, n_rows, weights.query, layer, first, last, qkv)
+            given = enter_part(hidden, normal, n_rows, _OF_SOURCE, weights, layer)
+            multiply_share(given, n_rows, weights.query, layer, packed, thread, n_threads, qkv)
             if wait_for_team(team, n_threads):
                 return 1
             first, last = share(prompts.size * weights.heads, thread, n_threads)
@@ -246,9 +266,7 @@ def decoder_step(thread, n_threads, team, tokens, prompts, per_prompt, weights, 
             )
             if wait_for_team(team, n_threads):
                 return 1
-            pack_any(weights.source_joined.kind, scratch.context, n_rows, packed)
-            first, last = share_of_panels(weights.source_joined, thread, n_threads)
-            multiply_any(packed, n_rows, weights.source_joined, layer, first, last, change)
+            multiply_share(scratch.context, n_rows, weights.source_joined, layer, packed, thread, n_threads, change)
             if wait_for_team(team, n_threads):
                 return 1
             leave_part(hidden, change, n_rows, _OF_SOURCE, weights, layer)
@@ -260,9 +278,7 @@ def decoder_step(thread, n_threads, team, tokens, prompts, per_prompt, weights, 
         activate_panels(inner, scratch.gate, n_rows, first, last, weights)
         if wait_for_team(team, n_threads):
             return 1
-        pack_any(weights.outer.kind, inner, n_rows, packed)
-        first, last = share_of_panels(weights.outer, thread, n_threads)
-        multiply_any(packed, n_rows, weights.outer, layer, first, last, change)
+        multiply_share(inner, n_rows, weights.outer, layer, packed, thread, n_threads, change)
         if wait_for_team(team, n_threads):
             return 1
         leave_part(hidden, change, n_rows, _OF_FEED, weights, layer)

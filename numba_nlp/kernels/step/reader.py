@@ -14,7 +14,14 @@ import numpy as np
 
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.step.any_kind import multiply_any, pack_any
-from numba_nlp.kernels.step.decoder import activate_panels, enter_part, leave_part, share, share_of_panels
+from numba_nlp.kernels.step.decoder import (
+    activate_panels,
+    enter_part,
+    leave_part,
+    multiply_share,
+    share,
+    share_of_panels,
+)
 from numba_nlp.kernels.step.norms import normalize_rows
 from numba_nlp.kernels.step.products import PackedRows
 from numba_nlp.kernels.step.row_attention import BLOCK, exponentials
@@ -220,9 +227,8 @@ def read_rows(thread, n_threads, team, starts, columns, prompts, causal, weights
         normalize_rows(hidden, n_rows, edge[0], edge[1], weights.epsilon, weights.centred, hidden)
     for layer in range(weights.layers):
         if n_rows:
-            pack_any(weights.qkv.kind, enter_part(hidden, normal, n_rows, _OF_ROWS, weights, layer), n_rows, packed)
-            first, last = share_of_panels(weights.qkv, panel_part, panel_parts)
-            multiply_any(packed, n_rows, weights.qkv, layer, first, last, qkv)
+            given = enter_part(hidden, normal, n_rows, _OF_ROWS, weights, layer)
+            multiply_share(given, n_rows, weights.qkv, layer, packed, panel_part, panel_parts, qkv)
         if wait_for_team(team, n_threads):
             return 1
         first, last = share(n_heads, thread, n_threads)
@@ -232,9 +238,9 @@ def read_rows(thread, n_threads, team, starts, columns, prompts, causal, weights
         if wait_for_team(team, n_threads):
             return 1
         if n_rows:
-            pack_any(weights.joined.kind, scratch.context[begin:end], n_rows, packed)
-            first, last = share_of_panels(weights.joined, panel_part, panel_parts)
-            multiply_any(packed, n_rows, weights.joined, layer, first, last, change)
+            multiply_share(
+                scratch.context[begin:end], n_rows, weights.joined, layer, packed, panel_part, panel_parts, change
+            )
         if wait_for_team(team, n_threads):
             return 1
         if n_rows:
@@ -248,9 +254,7 @@ def read_rows(thread, n_threads, team, starts, columns, prompts, causal, weights
         if wait_for_team(team, n_threads):
             return 1
         if n_rows:
-            pack_any(weights.outer.kind, inner, n_rows, packed)
-            first, last = share_of_panels(weights.outer, panel_part, panel_parts)
-            multiply_any(packed, n_rows, weights.outer, layer, first, last, change)
+            multiply_share(inner, n_rows, weights.outer, layer, packed, panel_part, panel_parts, change)
         if wait_for_team(team, n_threads):
             return 1
         if n_rows:
