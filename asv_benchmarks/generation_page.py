@@ -232,9 +232,10 @@ def render(results: dict[str, Any], kinds: dict[str, Any] | None = None) -> str:
         "## Tokens",
         _TOKENS,
         _tokens(one),
-        '## The table of "Accelerating text generation with Rust"',
-        "The article (Becquin 2020, revised in 2021) measured transformers 4.2.2 and rust-bert 0.12.1 on an AMD "
-        "2700X with an Nvidia 2070 RTX; most of its figures are drawn, these stand in its text. Its hardware and its "
+        "## The article's table",
+        "An article on text generation in Rust (Becquin, last revised in January 2021) measured transformers 4.2.2 and "
+        "rust-bert 0.12.1 on an AMD 2700X "
+        "with an Nvidia 2070 RTX; most of its figures are drawn, these stand in its text. Its hardware and its "
         "transformers are others, so that seconds cannot be compared, only by how much each is faster.",
         _article(one),
         _sampling_cost(one),
