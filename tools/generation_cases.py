@@ -61,13 +61,23 @@ class Pair:
             ours, theirs = copy.deepcopy(self.ours), copy.deepcopy(self.theirs).double()
             ours.cast(torch.float64)
             if "XLNet" in self.architecture:
-                # its table of positions is of float32, whatever the model is, and products refuse it
-                table = theirs.transformer.relative_positional_encoding
-                theirs.transformer.relative_positional_encoding = lambda *given, **named: table(
-                    *given, **named
-                ).double()
+                _widen_xlnet(theirs)
             self.precise = theirs, ours
         return self.precise
+
+
+def _widen_xlnet(model: Any) -> None:
+    """Have transformers' XLNet run in float64: its table of positions and its masks are of float32 otherwise."""
+    table = model.transformer.relative_positional_encoding
+
+    def widened(_: Any, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return given, {
+            name: value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+            for name, value in named.items()
+        }
+
+    model.transformer.relative_positional_encoding = lambda *given, **named: table(*given, **named).double()
+    model.register_forward_pre_hook(widened, with_kwargs=True)
 
 
 @dataclass

@@ -1,8 +1,8 @@
 """What generation is measured with: models of the real sizes with random weights, their inputs and their options.
 
 The cases are those of an article on text generation in Rust (Becquin, revised in January 2021): translation,
-summarization and free text. Every row gets the same number of new tokens, for ends are kept from coming: what is compared is the same
-work.
+summarization and free text. Every row gets the same number of new tokens, for ends are kept from coming: what is
+compared is the same work.
 """
 
 from __future__ import annotations
