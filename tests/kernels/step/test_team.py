@@ -114,11 +114,15 @@ def test_an_abort_ends_all(team):
 @pytest.fixture(params=["signal", "flag"])
 def interrupt(request):
     """A function that interrupts the main thread as Ctrl-C does, or by setting the flag that Python looks at."""
-    if request.param == "flag":
-        return _thread.interrupt_main
-    if not hasattr(signal, "pthread_kill"):
+    if request.param == "signal" and not hasattr(signal, "pthread_kill"):
         pytest.skip("needs signals to threads")
-    return lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    # a shell starts what runs in the background with interrupts ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    if request.param == "flag":
+        yield _thread.interrupt_main
+    else:
+        yield lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
 
 
 def test_interrupts_at_any_moment(interrupt):
