@@ -174,8 +174,9 @@ print("done")
 
 def test_interrupts_leave_the_tokenizer_usable(gpt2_file: Path) -> None:
     code = """
-import _thread, random, sys, threading, time
+import _thread, random, signal, sys, threading, time
 import numba_nlp as nlp
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
 tok = nlp.load_tokenizer(sys.argv[1])
 lines = open(sys.argv[2], encoding="utf-8").read().splitlines() * 10
 start = time.perf_counter()
