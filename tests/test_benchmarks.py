@@ -56,7 +56,8 @@ def test_every_module_holds_a_benchmark() -> None:
 
 
 @pytest.mark.parametrize("backend", ["numba_nlp", "tiktoken", "tokenizers"])
-@pytest.mark.parametrize(("name", "found"), classes())
+# whole generations by models of real sizes: tests/test_generation_benchmarks.py runs them with small ones
+@pytest.mark.parametrize(("name", "found"), [case for case in classes() if case[0] != "bench_generation"])
 def test_every_benchmark_runs(name: str, found: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "bench_adversarial":
         monkeypatch.setattr(module(name), "adversarial", lambda shape: corpora.ADVERSARIAL[shape](2_000))
