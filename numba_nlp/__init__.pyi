@@ -6,6 +6,7 @@ from .inputs import ModelInputs as ModelInputs
 from .inputs import encode_padded as encode_padded
 from .loading import load_tokenizer as load_tokenizer
 from .models import load_model as load_model
+from .pipelines import pipeline as pipeline
 from .ragged import Ragged as Ragged
 from .text_rows import TextRows as TextRows
 from .tokenizer import Tokenizer as Tokenizer
@@ -22,5 +23,6 @@ __all__ = [
     "errors",
     "load_model",
     "load_tokenizer",
+    "pipeline",
     "warmup",
 ]

@@ -12,6 +12,7 @@ __all__ = [
     "InvalidTextError",
     "MissingRowError",
     "NumbaNlpError",
+    "RowError",
     "SourceFormatError",
     "SpecialTokenError",
     "UnknownTokenError",
@@ -84,6 +85,23 @@ class InvalidTextError(NumbaNlpError, ValueError):
 
 class MissingRowError(NumbaNlpError, ValueError):
     """A row is missing (None, NaN, Arrow null) and ``nulls="error"``."""
+
+
+class RowError(NumbaNlpError, ValueError):
+    """A row of a pipeline's inputs is not what the task takes, or does not fit into the model.
+
+    Attributes
+    ----------
+    row : int
+        Its number among all inputs of the call.
+    """
+
+    def __init__(self, message: str, row: int) -> None:
+        super().__init__(message)
+        self.row = row
+
+    def __reduce__(self) -> tuple[type[RowError], tuple[str, int]]:
+        return (RowError, (str(self), self.row))
 
 
 class SpecialTokenError(NumbaNlpError, ValueError):

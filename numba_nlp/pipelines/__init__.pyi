@@ -1,0 +1,12 @@
+# The public names of the pipelines: read by type checkers, and by lazy_loader, which imports a name on first use.
+from .base import Pipeline as Pipeline
+from .factory import pipeline as pipeline
+from .failures import FailedRow as FailedRow
+from .task_names import supported_tasks as supported_tasks
+
+__all__ = [
+    "FailedRow",
+    "Pipeline",
+    "pipeline",
+    "supported_tasks",
+]
