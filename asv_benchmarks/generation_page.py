@@ -17,11 +17,13 @@ from tools.files import ROOT
 
 from .benchmarks.bench_generation import clock, ratios
 from .benchmarks.generation_models import CASES
+from .generation_limits import Work, least_seconds
 
-__all__ = ["KINDS_RECORD", "PAGE", "RECORD", "main", "read_records", "render"]
+__all__ = ["KINDS_RECORD", "LIMITS_RECORD", "PAGE", "RECORD", "main", "read_records", "render"]
 
 RECORD = ROOT / "docs" / "results" / "generation_speed.json"
 KINDS_RECORD = RECORD.with_name("weight_kinds.json")
+LIMITS_RECORD = RECORD.with_name("generation_limits.json")
 PAGE = ROOT / "docs" / "generation_speed.md"
 
 #: Wanted of kinds of weights, as `tools/measure_weight_kinds.py` has it: perplexity at most, tokens at least.
@@ -67,6 +69,13 @@ differ, for each library has its own random numbers. CTranslate2 has its own rul
 Marian's padding have no part of the probabilities; where no row ends before the last step, that leaves the tokens as
 they are. In int8 and float16 a model with random weights, whose tokens are all nearly as likely, may well choose
 others; what these kinds of weights cost with trained models stands below."""
+_LIMITS = """\
+One thread of this machine does at most {flops:.0f} Gflop/s of float32 (a large product of torch) and reads
+{bytes:.1f} GB/s from memory (the sum of an array of 1 GB), as `python -m asv_benchmarks.generation_limits` measures.
+The bound is the time that what is done once, encoder and prompts, takes at the first rate, and that each step takes to
+read its weights or to multiply, whichever is longer; attention is left out. 16-bit weights, which are multiplied as
+float32, are half as much to read. *Of the bound* is the bound as a part of our time; *most beside CTranslate2* is
+CTranslate2's time with float32 as a multiple of the bound, which no library could surpass."""
 _KINDS = """\
 Measured by `python -m tools.measure_weight_kinds`, which says what the models and texts are. Perplexity is that of
 given targets. *Next token* is the part of their places at which the model would write the token that it would write in
@@ -196,12 +205,30 @@ def _kinds(found: dict[str, Any]) -> str:
     return _table(["model", "weights", "perplexity", "next token", "own", "alone", wanted], rows, words=2)
 
 
+def _bounds(cases: list[dict[str, Any]], found: dict[str, Any]) -> str:
+    """How near the times are to what the machine allows."""
+    rows = []
+    for case in cases:
+        work = Work(**found["works"][case["case"]])
+        row = [case["case"]]
+        for library, size in (("numba_nlp float32", 4), ("numba_nlp float16", 2)):
+            bound = least_seconds(work, found["limits"], size)
+            taken = _seconds(case, library)
+            row += [f"{bound:.2f} s", f"{taken:.2f} s", f"{100 * bound / taken:.0f} %"]
+            if size == 4:
+                theirs = _cells(case).get("ctranslate2 float32")
+                row.append("" if theirs is None else f"{_seconds(case, 'ctranslate2 float32') / bound:.2f}")
+        rows.append(row)
+    head = ["case", "bound, float32", "ours", "of the bound", "most beside CTranslate2"]
+    return _table([*head, "bound, 16 bits", "ours", "of the bound"], rows)
+
+
 def _yes(reached: bool) -> str:
     return "yes" if reached else "**no**"
 
 
-def render(results: dict[str, Any], kinds: dict[str, Any] | None = None) -> str:
-    """The page, from both records; the second may be missing."""
+def render(results: dict[str, Any], kinds: dict[str, Any] | None = None, limits: dict[str, Any] | None = None) -> str:
+    """The page, from the records; the second and third may be missing."""
     here, versions = results["machine"], results["versions"]
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
     parts = [
@@ -228,6 +255,9 @@ def render(results: dict[str, Any], kinds: dict[str, Any] | None = None) -> str:
             _verdicts(cases),
         ]
     one = [case for case in results["cases"] if case["threads"] == min(c["threads"] for c in results["cases"])]
+    if limits is not None:
+        rates = {name: rate / 1e9 for name, rate in limits["limits"].items()}
+        parts += ["## What the machine allows", _LIMITS.format(**rates), _bounds(one, limits)]
     parts += [
         "## Tokens",
         _TOKENS,
@@ -245,10 +275,15 @@ def render(results: dict[str, Any], kinds: dict[str, Any] | None = None) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def read_records() -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Of speeds, and of kinds of weights if there is one."""
-    speeds = json.loads(RECORD.read_text(encoding="utf-8"))
-    return speeds, json.loads(KINDS_RECORD.read_text(encoding="utf-8")) if KINDS_RECORD.exists() else None
+def read_records() -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any] | None]:
+    """Of speeds; of kinds of weights and of the machine's limits, if there are such records."""
+
+    def read(path: Path) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return found
+
+    further = (read(path) if path.exists() else None for path in (KINDS_RECORD, LIMITS_RECORD))
+    return read(RECORD), *further  # type: ignore[return-value]
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,12 +13,13 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs torch")
-pytest.importorskip("transformers", reason="needs transformers")
+transformers = pytest.importorskip("transformers", reason="needs transformers")
 
 from asv_benchmarks import generation_page  # noqa: E402
 from asv_benchmarks.benchmarks import bench_generation  # noqa: E402
 from asv_benchmarks.benchmarks.generation_models import CASES, GenerationCase, write_checkpoint  # noqa: E402
 from asv_benchmarks.benchmarks.generation_peers import LIBRARIES, exact, make_call, read_inputs  # noqa: E402
+from asv_benchmarks.generation_limits import Work, least_seconds, work_of  # noqa: E402
 
 SIDES = {f"{side}_{name}": size for side in ("encoder", "decoder") for name, size in (("layers", 1), ("ffn_dim", 48))}
 HEADS = {f"{side}_attention_heads": 2 for side in ("encoder", "decoder")}
@@ -110,6 +112,35 @@ def test_measuring_recording_and_the_page(monkeypatch: pytest.MonkeyPatch, tmp_p
     path.write_text(json.dumps(found), encoding="utf-8")
     with pytest.raises(ValueError, match="another"):
         bench_generation.main([*arguments, "--record", str(path)])
+
+
+@pytest.mark.parametrize("name", list(TINY))
+def test_the_work_of_a_generation_is_that_of_its_matrices(name: str) -> None:
+    case = tiny(name)
+    kind = getattr(transformers, case.architecture)
+    model = kind(kind.config_class(**case.configuration))
+    sizes = {key: value.numel() for key, value in model.state_dict().items() if key.endswith(".weight")}
+    products = {
+        key: n for key, n in sizes.items() if re.search(r"(layers|block|h)\.\d+\..*", key) and "norm" not in key
+    }
+    products = {key: n for key, n in products.items() if "bias" not in key and "ln_" not in key}
+    sides = {key: n for key, n in products.items() if "encoder." in key}
+    # keys and values of the source
+    crossed = {key: n for key, n in products.items() if re.search(r"(encoder_attn|EncDecAttention)\.(k|v)", key)}
+    reads = sum(products.values()) if case.decoder_only else sum((sides | crossed).values())
+    writes = sum(n for key, n in products.items() if key not in sides and key not in crossed)
+    work = work_of(case, model.config)
+    tokens = sum(case.lengths) - (len(case.lengths) if case.decoder_only else 0)
+    assert work.weights == writes + sizes["lm_head.weight"]
+    assert work.source == 2 * tokens * reads
+    assert (work.steps, work.rows) == (case.new_tokens - 1, len(case.lengths) * case.beams)
+
+
+def test_no_generation_is_quicker_than_reading_and_multiplying() -> None:
+    limits = {"flops": 2.0, "bytes": 100.0}
+    # 5 seconds for the source; reading takes 0.16, one row 4, three rows 12
+    assert least_seconds(Work(10.0, 4, 2, 3, 1), limits, 4) == 5.0 + 4.0 + 2 * 12.0
+    assert least_seconds(Work(0.0, 4, 2, 3, 1), limits | {"bytes": 1.0}, 4) == 3 * 16.0
 
 
 def test_the_page_is_what_the_records_give() -> None:
