@@ -4,9 +4,10 @@
 
     python -m asv_benchmarks.generation_limits --record docs/results/generation_limits.json
 
-measures both on one thread; :func:`least_seconds` has the arithmetic. A step with float32 weights cannot be quicker
+measures both, on one thread if ``OPENBLAS_NUM_THREADS=1`` keeps NumPy to it; :func:`least_seconds` has the arithmetic.
+A step with float32 weights cannot be quicker
 than these can be read from memory once (no cache holds them), nor than its multiplications take at the rate of the
-quickest large product of a library.
+quickest product of a library.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ __all__ = ["Work", "least_seconds", "main", "measure", "work_of", "works"]
 #: Bytes that are read to measure reading: many times any cache.
 _READ = 1 << 30
 #: Rows, columns and depth of the products that measure multiplying.
-_SIZE = 2048
+_SIZES = (256, 512, 1024, 2048)
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def _quickest(call: Callable[[], Any], rounds: int = 7) -> float:
 
 
 def measure() -> dict[str, float]:
-    """Operations and bytes a second of one thread: the best of libraries' products, and of sums of a large array."""
+    """Operations and bytes a second: the best of torch's and NumPy's products, and of sums of a large array."""
     import torch
     from numba import njit
 
@@ -130,11 +132,16 @@ def measure() -> dict[str, float]:
         return found
 
     torch.set_num_threads(1)
-    left, right = torch.rand(_SIZE, _SIZE), torch.rand(_SIZE, _SIZE)
-    out = torch.empty(_SIZE, _SIZE)
-    flops = 2 * _SIZE**3 / _quickest(lambda: torch.mm(left, right, out=out))
+    rates = []
+    for size in _SIZES:
+        left, right, out = (np.ones((size, size), np.float32) for _ in range(3))
+        for multiply, arrays in (
+            (torch.mm, [torch.from_numpy(a) for a in (left, right, out)]),
+            (np.dot, [left, right, out]),
+        ):
+            rates.append(2 * size**3 / _quickest(partial(multiply, *arrays[:2], out=arrays[2])))
     values = np.ones(_READ // 4, np.float32)
-    return {"flops": flops, "bytes": _READ / min(_quickest(lambda: total(values)), _quickest(values.max))}
+    return {"flops": max(rates), "bytes": _READ / min(_quickest(lambda: total(values)), _quickest(values.max))}
 
 
 def works() -> dict[str, dict[str, float]]:

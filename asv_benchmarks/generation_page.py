@@ -70,8 +70,8 @@ Marian's padding have no part of the probabilities; where no row ends before the
 they are. In int8 and float16 a model with random weights, whose tokens are all nearly as likely, may well choose
 others; what these kinds of weights cost with trained models stands below."""
 _LIMITS = """\
-One thread of this machine does at most {flops:.0f} Gflop/s of float32 (a large product of torch) and reads
-{bytes:.1f} GB/s from memory (the sum of an array of 1 GB), as `python -m asv_benchmarks.generation_limits` measures.
+One thread of this machine does at most {flops:.0f} Gflop/s of float32 (the quickest product of torch and NumPy) and
+reads {bytes:.1f} GB/s from memory (the sum of 1 GB), as `python -m asv_benchmarks.generation_limits` measures.
 The bound is the time that what is done once, encoder and prompts, takes at the first rate, and that each step takes to
 read its weights or to multiply, whichever is longer; attention is left out. 16-bit weights, which are multiplied as
 float32, are half as much to read. *Of the bound* is the bound as a part of our time; *most beside CTranslate2* is
