@@ -104,6 +104,22 @@ class Pipeline:
         """The model where none is given, or None."""
         return None
 
+    @classmethod
+    def read_folder(cls, model: Any, source: Any, hub: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+        """Options that a checkpoint holds in files of its own, beside the config.
+
+        Parameters
+        ----------
+        model : Model
+        source : path-like or name on the hub
+            Where it was loaded from.
+        hub : dict
+            Options of the hub.
+        options : dict
+            What the caller says, which counts more.
+        """
+        return {}
+
     def default_options(self) -> Any:
         """Options as the model's config has them."""
         return self.option_type()
@@ -298,11 +314,12 @@ class Pipeline:
         checked = [self.check_row(row, first + place, options) for place, row in enumerate(rows)]
         with watch("tokenize"):
             units = self.tokenize(checked, first, options)
-        batches = plan_batches(units.lengths, batching)
+        lengths = units.lengths
+        batches = plan_batches(lengths, batching)
         outputs = []
         for batch in batches:
             outputs.append(self.forward(units, batch, options, watch))
-            advance(batch.size / units.lengths.size * len(rows))
+            advance(batch.size / lengths.size * len(rows))
         return self.assemble(checked, units, batches, outputs, options, watch)
 
     def _run_or_fail(

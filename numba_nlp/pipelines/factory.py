@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 from numba_nlp._hub import HUB_OPTIONS
@@ -70,4 +71,5 @@ def pipeline(
         raise TypeError(f"pipeline has no option {wrong!r}; models are of torch, their kind of numbers is dtype=")
     hub = {key: options.pop(key) for key in HUB_OPTIONS if key in options}
     loaded, found = load_parts(name, kind.heads, model, tokenizer, device, dtype, hub)
-    return kind(loaded, found, **{**named, **options})
+    of_folder = kind.read_folder(loaded, model, hub, options) if isinstance(model, (str, os.PathLike)) else {}
+    return kind(loaded, found, **{**of_folder, **named, **options})
