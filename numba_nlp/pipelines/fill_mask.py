@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -99,7 +100,7 @@ class FilledMasks:
             for mask in zip(*columns, strict=True)
         ]
         bounds = self.offsets.tolist()
-        rows = [masks[begin:end] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+        rows = [masks[begin:end] for begin, end in pairwise(bounds)]
         return [row[0] if len(row) == 1 else row for row in rows]
 
     @classmethod
@@ -264,24 +265,32 @@ class FillMask(Pipeline):
         for output in outputs:
             scores[output.masks], tokens[output.masks] = output.scores, output.tokens
         with watch("decode"):
-            words = self.tokenizer.decode_batch(tokens.reshape(-1, 1))
-            sequences: list[Any] = []
-            for row in range(len(rows)):
-                sequences += self._sequences(units, row, tokens)
+            words = self._decode(list(tokens.reshape(-1, 1)), skip_special_tokens=False)
+            sequences = self._sequences(units, tokens)
         k = shape[1]
-        strings_of_masks = tuple(tuple(words[first : first + k]) for first in range(0, len(words), k))
-        return FilledMasks(units.offsets, tokens, scores, strings_of_masks, tuple(sequences))  # type: ignore[arg-type]
+        return FilledMasks(units.offsets, tokens, scores, _by_mask(words, k), _by_mask(sequences, k))
 
-    def _sequences(self, units: _Units, row: int, tokens: NDArray[np.int32]) -> list[tuple[str | None, ...]]:
+    def _sequences(self, units: _Units, tokens: NDArray[np.int32]) -> list[str]:
         """The text of a row with each word in place of each of its masks."""
-        masks = range(int(units.offsets[row]), int(units.offsets[row + 1]))
-        ids = units.tokens.ids[row]
+        counts = np.diff(units.offsets)
+        row_of = np.repeat(np.arange(counts.size), counts)
         pad = self.tokenizer.input_settings.pad_id
-        texts = []
-        for mask in masks:
-            filled = np.repeat(ids[None], tokens.shape[1], 0)
+        rows = []
+        for mask, row in enumerate(row_of.tolist()):
+            filled = np.repeat(units.tokens.ids[row][None], tokens.shape[1], 0)
             filled[:, units.places[mask]] = tokens[mask]
-            rows = [one if pad is None else one[one != pad] for one in filled]
-            # among several masks the others have to be seen
-            texts.append(tuple(self.tokenizer.decode_batch(rows, skip_special_tokens=len(masks) == 1)))
-        return texts
+            rows += [one if pad is None else one[one != pad] for one in filled]
+        # among several masks the others have to be seen
+        alone = np.repeat(counts[row_of] == 1, tokens.shape[1])
+        texts = np.empty(len(rows), object)
+        for chosen, skips in ((np.flatnonzero(alone), True), (np.flatnonzero(~alone), False)):
+            texts[chosen] = self._decode([rows[place] for place in chosen.tolist()], skip_special_tokens=skips)
+        return list(texts)
+
+    def _decode(self, rows: list[NDArray[np.int32]], *, skip_special_tokens: bool) -> list[Any]:
+        return self.tokenizer.decode_batch(rows, skip_special_tokens=skip_special_tokens)
+
+
+def _by_mask(texts: list[str], k: int) -> tuple[tuple[str, ...], ...]:
+    """Texts of the words of each mask."""
+    return tuple(tuple(texts[first : first + k]) for first in range(0, len(texts), k))

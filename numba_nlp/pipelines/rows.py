@@ -56,7 +56,8 @@ def take_inputs(inputs: Any, single: type | tuple[type, ...]) -> Inputs:
         return Inputs(inputs)
     if isinstance(inputs, Iterator):
         return Inputs(inputs, is_stream=True)
-    if isinstance(inputs, np.ndarray) and inputs.dtype == object:
+    if isinstance(getattr(inputs, "dtype", None), np.dtype) and inputs.dtype == object:
+        # of NumPy or pandas; what is no text there fails by its row
         return Inputs(inputs.tolist())
     if inputs is None or isinstance(inputs, (bool, int, float, dict, bytes, bytearray)):
         raise TypeError(f"`inputs` must be text, a list or column of texts, or an iterator, got {shown(inputs)}")

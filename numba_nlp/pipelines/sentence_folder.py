@@ -1,8 +1,8 @@
 """What a folder of sentence-transformers says about the vectors of its model.
 
 Its files are those that the library writes: ``modules.json`` lists what a text goes through (the model, pooling,
-normalisation), each module has a folder with its ``config.json``, and ``sentence_bert_config.json`` says where texts are
-cut. Reimers and Gurevych 2019, arXiv:1908.10084; https://sbert.net.
+normalisation), each module has a folder with its ``config.json``, and ``sentence_bert_config.json`` says where texts
+are cut. Reimers and Gurevych 2019, arXiv:1908.10084; https://sbert.net.
 """
 
 from __future__ import annotations

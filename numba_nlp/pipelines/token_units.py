@@ -1,4 +1,4 @@
-"""Texts, or pairs of them, as inputs of a model, one a row: what is too long is refused, or cut where that is asked for."""
+"""Texts, or pairs of them, as inputs of a model; what is too long is refused, or cut where that is asked for."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def tokenize_texts(
     paired = [place for place, pair in enumerate(pairs) if pair is not None]
     parts = []
     for places in (single, paired):
-        if places or not len(parts):
+        if places or (places is single and not paired):
             second = None if places is single else [pairs[place] for place in places]
             parts.append(_encode(tokenizer, [texts[place] for place in places], second, places, first, options))
     names = parts[0].keys()
