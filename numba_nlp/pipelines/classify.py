@@ -16,7 +16,7 @@ from numba_nlp.pipelines.base import Pipeline, to_array
 from numba_nlp.pipelines.rows import Inputs, check_text, take_inputs
 from numba_nlp.pipelines.stopwatch import Stopwatch
 from numba_nlp.pipelines.task_config import task_config
-from numba_nlp.pipelines.token_units import TokenUnits, check_cutting, refuse_no_number, tokenize_texts
+from numba_nlp.pipelines.token_units import TokenUnits, check_cutting, refuse_no_number, room_of, tokenize_texts
 
 __all__ = ["Classify", "ClassifyOptions", "LabelledRows"]
 
@@ -127,6 +127,18 @@ class Classify(Pipeline):
     task: ClassVar[str] = "classify"
     heads: ClassVar[tuple[str, ...]] = ("sequence_classification",)
     option_type: ClassVar[Any] = ClassifyOptions
+
+    def take_options(self, defaults: Any, options: dict[str, Any]) -> Any:
+        """Options of a call over the defaults; see :meth:`Pipeline.take_options`.
+
+        Raises
+        ------
+        ValueError
+            ``max_length`` is more than the model has.
+        """
+        settled = super().take_options(defaults, options)
+        room_of(self.model, self.tokenizer, settled.max_length, cuts=False)
+        return settled
 
     def take_inputs(self, inputs: Any) -> Inputs:
         """One text or pair, many, or a stream."""

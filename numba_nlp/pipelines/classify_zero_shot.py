@@ -125,6 +125,8 @@ class ClassifyZeroShot(Pipeline):
     ------
     UnsupportedFeatureError
         The model has no label whose name begins with "entail".
+    ValueError
+        The tokenizer has no template for pairs of texts.
     """
 
     task: ClassVar[str] = "classify_zero_shot"
@@ -133,6 +135,7 @@ class ClassifyZeroShot(Pipeline):
 
     def __init__(self, model: Any, tokenizer: Tokenizer, **options: Any) -> None:
         self._entailment = find_entailment(model)
+        self._template = choose_template(tokenizer.input_settings, True, True)
         super().__init__(model, tokenizer, **options)
 
     def take_options(self, defaults: Any, options: dict[str, Any]) -> Any:
@@ -140,10 +143,13 @@ class ClassifyZeroShot(Pipeline):
 
         Raises
         ------
+        ValueError
+            ``max_length`` is more than the model has.
         UnsupportedFeatureError
             Labels are to be judged by themselves, and the model has no label that its config calls contradiction.
         """
         settled = super().take_options(defaults, options)
+        room_of(self.model, self.tokenizer, settled.max_length, cuts=False)
         alone = settled.multi_label or len(settled.candidate_labels) == 1
         if alone and self._entailment.contradiction is None:
             raise UnsupportedFeatureError(
@@ -205,13 +211,11 @@ class ClassifyZeroShot(Pipeline):
 
     def tokenize(self, rows: Sequence[str], first: int, options: ZeroShotOptions) -> PairedUnits:
         """Each row with the sentence of each label."""
-        settings = self.tokenizer.input_settings
-        template = choose_template(settings, True, True)
         sentences = [_fill(options.hypothesis_template, label) for label in options.candidate_labels]
         firsts, seconds = self.tokenizer.encode_batch(rows), self.tokenizer.encode_batch(sentences)
-        needed = seconds.row_lengths + template.n_added
+        needed = seconds.row_lengths + self._template.n_added
         kept = np.repeat(firsts.row_lengths, len(sentences))
-        units = PairedUnits(firsts, seconds, kept, template, settings, first)
+        units = PairedUnits(firsts, seconds, kept, self._template, self.tokenizer.input_settings, first)
         room = room_of(self.model, self.tokenizer, options.max_length, cuts=options.truncation is not False)
         if room is not None:
             self._fit(units, np.tile(room - needed, len(rows)), room, sentences, options)

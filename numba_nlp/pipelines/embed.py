@@ -196,9 +196,13 @@ class Embed(Pipeline):
         Raises
         ------
         ValueError
-            The model has no pooler.
+            The model has no pooler, ``max_length`` is more than it has, or ``stride`` as long as a window.
         """
         settled = super().take_options(defaults, options)
+        room = room_of(self.model, self.tokenizer, settled.max_length, cuts=settled.windows)
+        left = None if room is None else room - self.tokenizer.input_settings.single.n_added
+        if left is not None and settled.stride >= left:
+            raise ValueError(f"`stride` must be less than the {left} tokens of text in a window, got {settled.stride}")
         has_pooler = self.model.head == "none" and getattr(self.model, "pooler", None) is not None
         if settled.pooling == "pooler" and not has_pooler:
             raise ValueError(
@@ -209,7 +213,6 @@ class Embed(Pipeline):
 
     def tokenize(self, rows: Sequence[str], first: int, options: EmbedOptions) -> _Units:
         """One input for each row, or its windows."""
-        common: dict[str, Any] = {"max_length": options.max_length}
         added = self.tokenizer.input_settings.single.n_added
         if options.windows:
             room = room_of(self.model, self.tokenizer, options.max_length, cuts=True)
@@ -217,9 +220,15 @@ class Embed(Pipeline):
                 tokens, numbers = tokenize_windows(self.tokenizer, rows, first, room=room, stride=options.stride)
                 return _Units(tokens, numbers, tokens.lengths - added, first)
         tokens = tokenize_texts(
-            self.tokenizer, self.model, rows, [None] * len(rows), first, truncation=options.truncation, ways=_WAYS,
-            **common,
-        )  # fmt: skip
+            self.tokenizer,
+            self.model,
+            rows,
+            [None] * len(rows),
+            first,
+            truncation=options.truncation,
+            max_length=options.max_length,
+            ways=_WAYS,
+        )
         return _Units(tokens, np.arange(len(rows)), tokens.lengths - added, first)
 
     def forward(

@@ -16,7 +16,7 @@ from numba_nlp.kernels.tasks.word_scores import best_targets, best_tokens
 from numba_nlp.pipelines.base import Pipeline, to_array
 from numba_nlp.pipelines.mask_tokens import absent_ids, find_mask, target_ids
 from numba_nlp.pipelines.stopwatch import Stopwatch
-from numba_nlp.pipelines.token_units import TokenUnits, check_cutting, refuse_no_number, tokenize_texts
+from numba_nlp.pipelines.token_units import TokenUnits, check_cutting, refuse_no_number, room_of, tokenize_texts
 from numba_nlp.tokenizer import Tokenizer
 
 __all__ = ["FillMask", "FillMaskOptions", "FilledMasks"]
@@ -182,9 +182,10 @@ class FillMask(Pipeline):
         Raises
         ------
         ValueError
-            One of the targets is no single token, or the mask no special token.
+            One of the targets is no single token, the mask no special token, or ``max_length`` more than the model has.
         """
         settled = super().take_options(defaults, options)
+        room_of(self.model, self.tokenizer, settled.max_length, cuts=False)
         find_mask(self.tokenizer, settled.mask_token)
         self._targets(settled)
         return settled

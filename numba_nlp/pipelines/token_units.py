@@ -98,12 +98,17 @@ def room_of(model: Any, tokenizer: Tokenizer, max_length: int | None, *, cuts: b
     Raises
     ------
     ValueError
-        The caller asks for more than the model has.
+        The caller asks for more than the model has, or for no text beside the special tokens.
     """
     limit = position_limit(model)
     if max_length is not None:
         if limit is not None and max_length > limit:
             raise ValueError(f"`max_length` is {max_length}, but the model has {limit} positions")
+        added = tokenizer.input_settings.single.n_added
+        if max_length <= added:
+            raise ValueError(
+                f"`max_length` is {max_length}, which leaves no room for text beside {added} special tokens"
+            )
         return max_length
     known = [limit, tokenizer.input_settings.max_length if cuts else None]
     return min((each for each in known if each is not None), default=None)

@@ -209,7 +209,7 @@ def test_columns(case: Case) -> None:
         columns += [pa.array(case.inputs), pa.chunked_array([case.inputs[:2], case.inputs[2:]]), pd.Series(case.inputs)]
     for column in columns:
         assert_like(case.pipe(column), case.expected)
-    with pytest.raises(MissingRowError, match="^row 1: "):
+    with pytest.raises(MissingRowError, match=r"^row 1: "):
         case.pipe(pd.Series([case.inputs[0], None], dtype=object))
 
 

@@ -130,9 +130,9 @@ def test_what_is_too_long_is_refused_or_cut(bert: tuple[Any, Any]) -> None:
             [theirs(row, top_k=None, truncation=truncation, max_length=20) for row in rows],
         )
     # what cannot be cut as it is asked for
-    with pytest.raises(RowError, match="^row 2: .*'only_second' has no second text to cut"):
+    with pytest.raises(RowError, match=r"^row 2: .*'only_second' has no second text to cut"):
         ours(["a", pair["text_pair"], long], truncation="only_second")
-    with pytest.raises(RowError, match="^row 1: the first text is too short to be cut"):
+    with pytest.raises(RowError, match=r"^row 1: the first text is too short to be cut"):
         ours(["a", other], truncation="only_first")
 
 
@@ -155,15 +155,16 @@ def test_ten_megabytes(bert: tuple[Any, Any]) -> None:
         ({"truncation": "left"}, ValueError, "`truncation` must be False, True, .* or 'only_second', got 'left'"),
         ({"max_length": 0}, ValueError, "`max_length` must be a whole number from 1 on, got 0"),
         ({"max_length": 61}, ValueError, "`max_length` is 61, but the model has 60 positions"),
+        ({"max_length": 2}, ValueError, "`max_length` is 2, which leaves no room for text beside 2 special tokens"),
     ],
 )
 def test_options(bert: tuple[Any, Any], options: dict[str, Any], error: type[Exception], message: str) -> None:
     ours, _ = bert
-    with pytest.raises(error, match=message):
-        ours(TEXTS, **options)
-    if options != {"max_length": 61}:
+    for texts in (TEXTS, []):
         with pytest.raises(error, match=message):
-            pipeline("classify", model=ours.model, tokenizer=ours.tokenizer, **options)
+            ours(texts, errors="return", **options)
+    with pytest.raises(error, match=message):
+        pipeline("classify", model=ours.model, tokenizer=ours.tokenizer, **options)
 
 
 def test_weights_that_are_no_numbers(tmp_path: Path) -> None:
@@ -186,7 +187,7 @@ def test_half_precision(bert: tuple[Any, Any], tmp_path: Path) -> None:
 def test_a_row_without_tokens(tmp_path: Path) -> None:
     write_folder(tmp_path, "gpt2", CLASSIFIERS["gpt2"])
     ours = pipeline("classify", model=tmp_path)
-    with pytest.raises(RowError, match="^row 1: the text gives no token"):
+    with pytest.raises(RowError, match=r"^row 1: the text gives no token"):
         ours(["a", "", "b"])
     got = ours(["a", "", "b"], errors="return")
     assert_same([got[0], got[2]], ours(["a", "b"]))

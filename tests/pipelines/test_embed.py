@@ -65,7 +65,7 @@ def test_the_head_does_not_matter(family: str, tmp_path: Path) -> None:
     assert ours.model.head == "sequence_classification"
     assert_close(ours(TEXTS, pooling="none"), tokens)
     assert_close(ours(TEXTS), [row.mean(0) for row in tokens])
-    with pytest.raises(ValueError, match="with the head 'sequence_classification' has no pooler; .*pooling='cls'"):
+    with pytest.raises(ValueError, match=r"with the head 'sequence_classification' has no pooler; .*pooling='cls'"):
         ours(TEXTS, pooling="pooler")
 
 
@@ -115,7 +115,9 @@ def test_token_vectors_in_chunks(bert: Any, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_is_too_long(bert: Any) -> None:
     long = "the quick brown fox " * 40
-    with pytest.raises(RowError, match="^row 1: 162 tokens, and the most are 60; .*truncation=True, or .*windows=True"):
+    with pytest.raises(
+        RowError, match=r"^row 1: 162 tokens, and the most are 60; .*truncation=True, or .*windows=True"
+    ):
         bert(["a", long])
     assert_close([bert(long, truncation=True)], [bert("the quick brown fox " * 14 + "the quick")])
     assert_close([bert(long, truncation=True, max_length=6)], [bert("the quick brown fox")])
@@ -156,7 +158,7 @@ def test_a_row_without_tokens(tmp_path: Path) -> None:
     write_folder(tmp_path, "gpt2", "GPT2Model")
     ours = pipeline("embed", model=tmp_path)
     for options in ({}, {"windows": True}, {"pooling": "none"}):
-        with pytest.raises(RowError, match="^row 1: the text gives no token"):
+        with pytest.raises(RowError, match=r"^row 1: the text gives no token"):
             ours(["a", "", "b"], **options)
 
 
@@ -171,6 +173,7 @@ def test_a_row_without_tokens(tmp_path: Path) -> None:
         ({"windows": True, "pooling": "none"}, ValueError, "`windows` are averaged"),
         ({"windows": True, "stride": 58}, ValueError, "`stride` must be less than"),
         ({"max_length": 61}, ValueError, "`max_length` is 61, but the model has 60 positions"),
+        ({"max_length": 2}, ValueError, "`max_length` is 2, which leaves no room for text beside 2 special tokens"),
     ],
 )
 def test_options(bert: Any, options: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -234,7 +237,7 @@ def test_where_a_folder_cuts(tmp_path: Path) -> None:
     folder = sentence_folder(tmp_path, *ALL, pooling=pooling, reading={"max_seq_length": 20, "do_lower_case": False})
     ours = pipeline("embed", model=folder)
     long = "the fox " * 12
-    with pytest.raises(RowError, match="^row 0: 26 tokens, and the most are 20"):
+    with pytest.raises(RowError, match=r"^row 0: 26 tokens, and the most are 20"):
         ours(long)
     assert_close([ours(long, truncation=True)], [ours("the fox " * 9)])
     assert np.isfinite(ours(long, max_length=40)).all()

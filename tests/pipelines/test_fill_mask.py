@@ -1,4 +1,4 @@
-"""Words for masks: those of transformers for every family that fills them; targets, several masks, padded vocabularies."""
+"""Words for masks: those of transformers for every family that fills them; targets, several masks, padded tables."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ def test_arrays(bert: tuple[Any, Any]) -> None:
 def test_what_is_too_long_is_refused_or_cut(bert: tuple[Any, Any]) -> None:
     ours, theirs = bert
     long = "the quick [MASK] fox " + "reads a thing, " * 20
-    with pytest.raises(RowError, match="^row 1: 126 tokens, and the most are 60; .*truncation=True"):
+    with pytest.raises(RowError, match=r"^row 1: 126 tokens, and the most are 60; .*truncation=True"):
         ours(["[MASK]", long])
     cut = {"truncation": True, "max_length": 60}
     assert_same(ours([long, "[MASK]"], truncation=True), theirs([long, "[MASK]"], tokenizer_kwargs=cut))
     late = "reads a thing, " * 20 + "[MASK]"
-    with pytest.raises(RowError, match="^row 1: the text holds no mask within its first tokens, to which it is cut"):
+    with pytest.raises(RowError, match=r"^row 1: the text holds no mask within its first tokens, to which it is cut"):
         ours(["[MASK]", late], truncation=True)
 
 
@@ -165,6 +165,7 @@ def test_models_that_fill_no_masks(tmp_path: Path) -> None:
         ({"mask_token": 5}, TypeError, "`mask_token` must be a str"),
         ({"truncation": "only_first"}, ValueError, "`truncation` must be False or True"),
         ({"max_length": 61}, ValueError, "`max_length` is 61, but the model has 60 positions"),
+        ({"max_length": 2}, ValueError, "`max_length` is 2, which leaves no room for text beside 2 special tokens"),
     ],
 )
 def test_options(bert: tuple[Any, Any], options: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pickle
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def test_batches(lengths: list[int], rows: int | None, tokens: int | None) -> No
         assert rows is None or batch.size <= rows
         assert tokens is None or batch.size == 1 or batch.size * widths[batch].max() <= tokens
     # none of two neighbours could have been one
-    for one, other in zip(batches, batches[1:], strict=False):
+    for one, other in pairwise(batches):
         both = one.size + 1
         too_wide = tokens is not None and both * max(int(widths[one[0]]), 1) > tokens
         assert too_wide or (rows is not None and both > rows), (one, other)
@@ -72,7 +73,7 @@ def test_names_of_tasks() -> None:
     for wrong, error in (("translation_en", ValueError), ("", ValueError), ("NER", ValueError), (None, TypeError)):
         with pytest.raises(error, match="`task` must be"):
             find_task(wrong)
-    with pytest.raises(ValueError, match="translate, summarize, .* sentiment-analysis, "):
+    with pytest.raises(ValueError, match=r"translate, summarize, .* sentiment-analysis, "):
         find_task("sentiment")
 
 
@@ -131,7 +132,7 @@ def test_columns(column: Any) -> None:
     rows = take_texts(column).rows
     assert len(rows) == 3
     assert (rows[0], rows[2]) == ("a", "ü")
-    with pytest.raises(MissingRowError, match="^row 1: the text is missing"):
+    with pytest.raises(MissingRowError, match=r"^row 1: the text is missing"):
         check_text(rows[1], 1)
 
 
@@ -140,9 +141,9 @@ def test_columns_of_objects_fail_by_row() -> None:
     for column in (np.array(["a", 5, "\ud800"], object), pd.Series(["a", 5, "\ud800"], dtype=object)):
         rows = take_texts(column).rows
         assert rows[0] == "a"
-        with pytest.raises(RowError, match="^row 1: the text must be a str, got int 5"):
+        with pytest.raises(RowError, match=r"^row 1: the text must be a str, got int 5"):
             check_text(rows[1], 1)
-        with pytest.raises(RowError, match="^row 2: the text holds a lone surrogate at character 0"):
+        with pytest.raises(RowError, match=r"^row 2: the text holds a lone surrogate at character 0"):
             check_text(rows[2], 2)
 
 
@@ -186,7 +187,7 @@ def test_parts(folder: Path) -> None:
         load(model, tokenizer, dtype="float32")
     with pytest.raises(ValueError, match="`revision` is an option of loading"):
         load(model, tokenizer, revision="main")
-    with pytest.raises(TypeError, match="`model` must be a checkpoint's folder.*got int"):
+    with pytest.raises(TypeError, match=r"`model` must be a checkpoint's folder.*got int"):
         load(5)
     with pytest.raises(TypeError, match="`tokenizer` must be a tokenizer of load_tokenizer or its folder, got int"):
         load(model, 5)
@@ -197,7 +198,7 @@ def test_parts(folder: Path) -> None:
 def test_options_of_other_libraries(folder: Path) -> None:
     with pytest.raises(TypeError, match="no option 'framework'"):
         pipeline("classify", model=folder, framework="pt")
-    with pytest.raises(TypeError, match="no option 'torch_dtype'.* dtype="):
+    with pytest.raises(TypeError, match=r"no option 'torch_dtype'.* dtype="):
         pipeline("classify", model=folder, torch_dtype="float32")
     with pytest.raises(TypeError, match="'classify' has no option 'return_all_scores'; it has top_k"):
         pipeline("text-classification", model=folder, return_all_scores=True)
