@@ -72,14 +72,15 @@ def target_ids(tokenizer: Tokenizer, targets: tuple[str, ...], vocabulary: int) 
     ValueError
         One is no single token of the vocabulary; says which ones it is.
     """
+    special = set(tokenizer.special_tokens.values())
     found = []
     for word in targets:
         try:
             token = tokenizer.token_to_id(word)
         except UnknownTokenError:
             ids = tokenizer.encode(word).tolist()
-            # what no token covers becomes the one for all unknown ones, whose text is another
-            if len(ids) != 1 or tokenizer.decode(ids).strip() != word.strip():
+            # what no token covers becomes the one for all that is unknown, which is special
+            if len(ids) != 1 or ids[0] in special:
                 parts = ", ".join(repr(tokenizer.id_to_token(number)) for number in ids) or "no token"
                 raise ValueError(
                     f"`targets`: {shown(word)} is no single token of this vocabulary, but {parts}; a mask stands for "

@@ -39,6 +39,8 @@ def both_of(folder: Path, family: str, labels: dict[int, str] = LABELS, **settin
         label2id={name: number for number, name in labels.items()}, **settings,
     )  # fmt: skip
     theirs = their_pipeline("zero-shot-classification", folder, model)
+    if theirs.tokenizer.pad_token is None:  # it pads each pair by itself, and fails without
+        theirs.tokenizer.pad_token = theirs.tokenizer.unk_token
     # which is where transformers cuts, and says nothing of it
     theirs.tokenizer.model_max_length = 60
     return pipeline("zero-shot-classification", model=folder), theirs
