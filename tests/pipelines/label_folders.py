@@ -56,6 +56,8 @@ def write_folder(folder: Path, family: str, architecture: str, **settings: Any) 
     """
     folder.mkdir(parents=True, exist_ok=True)
     _, sizes, write_tokenizer = CASES[family]
+    if family == "t5":  # as its checkpoints have it, and configurations by default have not
+        sizes = {**sizes, "decoder_start_token_id": 0}
     write_tokenizer(folder)
     words = nlp.load_tokenizer(folder).vocab_size
     reference = make_reference(architecture, **{"vocab_size": words, **sizes, **settings})
