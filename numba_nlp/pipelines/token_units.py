@@ -266,7 +266,7 @@ def refuse_no_number(values: NDArray[np.float32], rows: NDArray[np.int64], first
     ------
     RowError
     """
-    wrong = np.flatnonzero(np.isnan(values).reshape(len(values), -1).any(1))
+    wrong = np.flatnonzero(np.isnan(values).any(axis=tuple(range(1, values.ndim))))
     if wrong.size:
         row = first + int(rows[wrong[0]])
         raise RowError(

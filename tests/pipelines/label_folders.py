@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numba_nlp as nlp
+from numba_nlp.pipelines import pipeline
 from tests.models.test_tokenizer_inputs import CASES
 from tests.models.tiny import make_reference, save, transformers
 
-__all__ = ["CLASSIFIERS", "ENCODERS", "FILLERS", "their_pipeline", "write_folder"]
+__all__ = ["CLASSIFIERS", "ENCODERS", "FILLERS", "our_pipeline", "their_pipeline", "tokenizer_of", "write_folder"]
 
 #: Family -> class that classifies rows.
 CLASSIFIERS = {
@@ -41,6 +44,19 @@ FILLERS = {
 ENCODERS = {family: CASES[family][0] for family in ("bert", "distilbert", "roberta", "xlm-roberta", "gpt2", "xlnet")}
 
 
+@cache
+def tokenizer_of(family: str) -> nlp.Tokenizer:
+    """Ours of a folder of the family, loaded once, for those of SentencePiece take most of a second."""
+    with TemporaryDirectory() as folder:
+        CASES[family][2](Path(folder))
+        return nlp.load_tokenizer(folder)
+
+
+def our_pipeline(task: str, folder: Path, family: str, **options: Any) -> Any:
+    """Our pipeline over the model of a folder, and the tokenizer that it has, too."""
+    return pipeline(task, model=folder, tokenizer=tokenizer_of(family), **options)
+
+
 def write_folder(folder: Path, family: str, architecture: str, **settings: Any) -> Any:
     """Write a checkpoint; gives the model of transformers.
 
@@ -59,7 +75,7 @@ def write_folder(folder: Path, family: str, architecture: str, **settings: Any) 
     if family == "t5":  # as its checkpoints have it, and configurations by default have not
         sizes = {**sizes, "decoder_start_token_id": 0}
     write_tokenizer(folder)
-    words = nlp.load_tokenizer(folder).vocab_size
+    words = tokenizer_of(family).vocab_size
     reference = make_reference(architecture, **{"vocab_size": words, **sizes, **settings})
     save(reference, folder)
     return reference

@@ -10,7 +10,7 @@ import pytest
 
 from numba_nlp.errors import RowError
 from numba_nlp.pipelines import pipeline
-from tests.pipelines.label_folders import CLASSIFIERS, their_pipeline, write_folder
+from tests.pipelines.label_folders import CLASSIFIERS, our_pipeline, their_pipeline, write_folder
 
 TEXTS = ["the quick brown fox", "a", "don't read the fox? Read a thing!", "b \u00fc thing, and the  fox."]
 PAIRS = [{"text": "the fox", "text_pair": "reads a thing"}, {"text": "read", "text_pair": "b"}]
@@ -34,7 +34,9 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """Ours and theirs, of each family."""
     folder = tmp_path_factory.mktemp("classifier")
     model = write_folder(folder, request.param, CLASSIFIERS[request.param], num_labels=5, id2label=LABELS)
-    return pipeline("text-classification", model=folder), their_pipeline("text-classification", folder, model)
+    return our_pipeline("text-classification", folder, request.param), their_pipeline(
+        "text-classification", folder, model
+    )
 
 
 def test_labels_are_those_of_transformers(both: tuple[Any, Any]) -> None:

@@ -12,7 +12,7 @@ from numba_nlp.errors import RowError, SourceFormatError, UnsupportedFeatureErro
 from numba_nlp.models import create_model
 from numba_nlp.pipelines import pipeline
 from numba_nlp.pipelines.entailment import find_entailment
-from tests.pipelines.label_folders import CLASSIFIERS, their_pipeline, write_folder
+from tests.pipelines.label_folders import CLASSIFIERS, our_pipeline, their_pipeline, write_folder
 
 TEXTS = ["the quick brown fox", "b", "don't read! Read a thing?"]
 CHOICES = ["fox", "the quick", "thing", "a b"]
@@ -43,7 +43,7 @@ def both_of(folder: Path, family: str, labels: dict[int, str] = LABELS, **settin
         theirs.tokenizer.pad_token = theirs.tokenizer.unk_token
     # which is where transformers cuts, and says nothing of it
     theirs.tokenizer.model_max_length = 60
-    return pipeline("zero-shot-classification", model=folder), theirs
+    return our_pipeline("zero-shot-classification", folder, family), theirs
 
 
 @pytest.mark.parametrize("family", list(CLASSIFIERS))

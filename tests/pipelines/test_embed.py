@@ -12,7 +12,7 @@ import pytest
 from numba_nlp.errors import RowError, SourceFormatError, UnsupportedFeatureError
 from numba_nlp.pipelines import pipeline
 from tests.models.tiny import torch, transformers
-from tests.pipelines.label_folders import CLASSIFIERS, ENCODERS, their_pipeline, write_folder
+from tests.pipelines.label_folders import CLASSIFIERS, ENCODERS, our_pipeline, their_pipeline, write_folder
 
 TEXTS = ["the quick brown fox", "b", "don't read! Read a \u00fc thing?"]
 CLOSE = {"rtol": 1e-5, "atol": 2e-5}
@@ -39,7 +39,7 @@ def test_vectors_are_those_of_transformers(family: str, tmp_path: Path) -> None:
     architecture = ENCODERS.get(family, {"bart": "BartModel", "t5": "T5Model"}.get(family, ""))
     model = write_folder(tmp_path, family, architecture)
     tokens = hidden_states(model, tmp_path)
-    ours = pipeline("feature-extraction", model=tmp_path)
+    ours = our_pipeline("feature-extraction", tmp_path, family)
     if family in ENCODERS:
         # transformers takes the decoder of an encoder-decoder, or cannot
         theirs = their_pipeline("feature-extraction", tmp_path, model)
@@ -61,7 +61,7 @@ def test_vectors_are_those_of_transformers(family: str, tmp_path: Path) -> None:
 def test_the_head_does_not_matter(family: str, tmp_path: Path) -> None:
     model = write_folder(tmp_path, family, CLASSIFIERS[family])
     tokens = hidden_states(getattr(model, "transformer" if family == "t5" else model.base_model_prefix), tmp_path)
-    ours = pipeline("embed", model=tmp_path)
+    ours = our_pipeline("embed", tmp_path, family)
     assert ours.model.head == "sequence_classification"
     assert_close(ours(TEXTS, pooling="none"), tokens)
     assert_close(ours(TEXTS), [row.mean(0) for row in tokens])
@@ -145,7 +145,7 @@ def test_what_is_too_long(bert: Any) -> None:
 def test_texts_without_an_end(tmp_path: Path) -> None:
     """T5 has no limit, unless its tokenizer is asked to cut."""
     write_folder(tmp_path, "t5", "T5Model")
-    ours = pipeline("embed", model=tmp_path)
+    ours = our_pipeline("embed", tmp_path, "t5")
     long = "the quick brown fox " * 200
     whole = ours(long)
     assert np.isfinite(whole).all()

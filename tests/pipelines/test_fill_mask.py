@@ -11,7 +11,7 @@ import pytest
 from numba_nlp.errors import RowError, UnsupportedFeatureError
 from numba_nlp.pipelines import pipeline
 from tests.checkpoint_folders import BERT_LINES
-from tests.pipelines.label_folders import FILLERS, their_pipeline, write_folder
+from tests.pipelines.label_folders import FILLERS, our_pipeline, their_pipeline, tokenizer_of, write_folder
 
 TEXTS = ["the quick {} fox", "{}", "{}don't read! Read a thing?", "the {}, a {} b", "{} {}"]
 
@@ -37,7 +37,7 @@ def masked(theirs: Any) -> list[str]:
 @pytest.mark.parametrize("family", list(FILLERS))
 def test_words_are_those_of_transformers(family: str, tmp_path: Path) -> None:
     model = write_folder(tmp_path, family, FILLERS[family])
-    ours, theirs = pipeline("fill-mask", model=tmp_path), their_pipeline("fill-mask", tmp_path, model)
+    ours, theirs = our_pipeline("fill-mask", tmp_path, family), their_pipeline("fill-mask", tmp_path, model)
     rows = masked(theirs)
     got = ours(rows)
     assert_same(got, theirs(rows))
@@ -122,7 +122,7 @@ def test_texts_without_a_mask(bert: tuple[Any, Any]) -> None:
             ours(["[MASK]", text])
 
 
-def test_other_masks(bert: tuple[Any, Any], tmp_path: Path) -> None:
+def test_other_masks(bert: tuple[Any, Any]) -> None:
     ours, _ = bert
     # any special token may stand for the word
     got = ours("the [UNK]", mask_token="[UNK]")
@@ -132,7 +132,7 @@ def test_other_masks(bert: tuple[Any, Any], tmp_path: Path) -> None:
     ):
         ours("the <mask>", mask_token="<mask>")
     with pytest.raises(UnsupportedFeatureError, match=r"'\[MASK\]' or '<mask>', and the vocabulary has neither"):
-        pipeline("fill_mask", model=ours.model, tokenizer="examples/data/gpt2")
+        pipeline("fill_mask", model=ours.model, tokenizer=tokenizer_of("gpt2"))
 
 
 def test_ids_without_a_token(tmp_path: Path) -> None:
