@@ -203,11 +203,12 @@ class Classify(Pipeline):
             for batch, output in zip(batches, outputs, strict=True):
                 logits[batch] = output
             refuse_no_number(logits, np.arange(len(rows)), units.first)
-            scores = logits
             function = self._function(options)
-            if function != "none":
-                scores = np.empty_like(logits)
-                (softmax_rows if function == "softmax" else sigmoid_rows)(logits, scores)
+            scores = logits if function == "none" else np.empty_like(logits)
+            if function == "softmax":
+                softmax_rows(logits, scores)
+            elif function == "sigmoid":
+                sigmoid_rows(logits, scores)
             k = len(labels)
             if options.top_k is not None:
                 k = 1 if isinstance(options.top_k, str) else min(k, options.top_k)

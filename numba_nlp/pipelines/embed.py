@@ -239,8 +239,9 @@ class Embed(Pipeline):
         with watch("forward"):
             if options.pooling != "none":
                 return to_array(self.model.embed(**inputs, pooling=_POOLINGS[options.pooling]))
-            hidden: NDArray[np.float32] = to_array(self._hidden(inputs))
-            return hidden[inputs["attention_mask"] == 1]
+            hidden = to_array(self._hidden(inputs))
+        chosen: NDArray[np.float32] = hidden[inputs["attention_mask"] == 1]
+        return chosen
 
     def _hidden(self, inputs: dict[str, Any]) -> Any:
         """What the last layer gives, whatever the head."""
