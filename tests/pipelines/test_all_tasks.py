@@ -215,14 +215,14 @@ def test_columns(case: Case) -> None:
 
 def test_what_is_no_input(case: Case) -> None:
     for inputs in (None, 5, 2.5, True, b"bytes"):
-        with pytest.raises(TypeError, match="`inputs` must be"):
+        with pytest.raises(TypeError, match=r"^`\w+`"):  # names the argument
             case.pipe(inputs)
 
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"wrong": 1}, TypeError, "has no option 'wrong'; it has "),
+        ({"wrong": 1}, TypeError, r"no option 'wrong'.*(it has|there are)"),
         ({"errors": "ignore"}, ValueError, "`errors` must be 'raise' or 'return', got 'ignore'"),
         ({"batch_size": 0}, ValueError, "`batch_size` must be"),
         ({"batch_tokens": "many"}, TypeError, "`batch_tokens` must be"),
@@ -283,6 +283,8 @@ def test_what_it_says_of_itself(case: Case) -> None:
 def test_a_pipeline_of_loaded_parts(case: Case) -> None:
     """The same from a model and a tokenizer as from a folder."""
     options = {field.name: getattr(case.pipe.options, field.name) for field in fields(case.pipe.options)}
+    # tasks that generate gather those of the generation, which are given by themselves
+    options.update(options.pop("generation", {}))
     again = pipeline(case.task, model=case.pipe.model, tokenizer=case.pipe.tokenizer, **options)
     assert again.options == case.pipe.options
     assert_like(again(case.inputs), case.expected)
