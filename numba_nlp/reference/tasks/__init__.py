@@ -1,0 +1,1 @@
+"""Twins of ``numba_nlp.kernels.tasks``."""
