@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -118,7 +119,7 @@ class Answers:
         if self.is_single:
             return answers
         bounds = self.offsets.tolist()
-        return [answers[first:last] for first, last in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [answers[first:last] for first, last in pairwise(bounds)]
 
     @classmethod
     def concatenate(cls, parts: Sequence[Answers]) -> Answers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -105,7 +106,7 @@ class Tags:
             place = {} if self.is_joined else {"index": index}
             tags.append({key: self.names[label], "score": score, **place, "word": word, "start": start, "end": end})
         bounds = self.offsets.tolist()
-        return [tags[first:last] for first, last in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [tags[first:last] for first, last in pairwise(bounds)]
 
     @classmethod
     def concatenate(cls, parts: Sequence[Tags]) -> Tags:
@@ -290,9 +291,8 @@ def _in_order(
 ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
     """Labels, scores and shares of all tokens, in their order."""
     labels, scores = np.empty(n, np.int32), np.empty(n, np.float32)
-    shares = np.empty(
-        (n if outputs and len(outputs[0].shares) else 0, outputs[0].shares.shape[1] if outputs else 0), np.float32
-    )
+    sample = outputs[0].shares if outputs else np.empty((0, 0), np.float32)
+    shares = np.empty((n if len(sample) else 0, sample.shape[1]), np.float32)
     for output in outputs:
         labels[output.tokens] = output.labels
         scores[output.tokens] = output.scores

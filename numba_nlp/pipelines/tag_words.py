@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ def decode_entities(tokenizer: Tokenizer, ids: Ragged, texts: Sequence[str]) -> 
     gap = tokenizer.decode([unknown, unknown])[len(mark) : -len(mark)]
     bounds = ids.offsets.tolist()
     words: list[str] = []
-    for number, (first, last) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for number, (first, last) in enumerate(pairwise(bounds)):
         places = (np.flatnonzero(is_unknown[first:last]) + first).tolist()
         if not places:
             words.append(decoded[number] or "")

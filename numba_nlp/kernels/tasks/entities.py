@@ -155,7 +155,9 @@ def join_entities(types, roles, offsets, labels, scores, firsts, lasts, entity_t
             while place < offsets[row + 1]:
                 role = roles[labels[place]]
                 before = roles[labels[place - 1]]
-                if types[labels[place]] != kind or role == BEGIN or role == SINGLE or before == END or before == SINGLE:
+                opens = role != INSIDE and role != END
+                is_closed = before != BEGIN and before != INSIDE
+                if types[labels[place]] != kind or opens or is_closed:
                     break
                 total += np.float64(scores[place])
                 place += 1

@@ -31,7 +31,8 @@ def join_words(
     joined = []
     for word in _words(words):
         if way == AVERAGE:
-            means = [sum(column[1:], column[0]) / np.float32(len(word)) for column in zip(*(shares[t] for t in word))]
+            rows = [shares[token] for token in word]
+            means = [sum(column, np.float32(0)) / np.float32(len(word)) for column in zip(*rows, strict=True)]
             label, score = means.index(max(means)), max(means)
         else:
             best = word[0] if way == FIRST else max(word, key=lambda token: scores[token])
