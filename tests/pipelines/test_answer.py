@@ -154,7 +154,8 @@ def test_an_answer_across_each_border_is_found_once(family: str, made: Any) -> N
         assert (answers[0]["start"], answers[0]["end"]) == (begin - gap, begin + 15)
         assert answers[0]["score"] > 0.9
         assert len({(answer["start"], answer["end"]) for answer in answers}) == 3
-        assert answers[1]["score"] < 0.01
+        # of windows that hold its beginning only
+        assert answers[1]["score"] < 0.2
 
 
 def test_an_answer_across_each_border_with_real_weights(tmp_path: Path) -> None:
