@@ -277,7 +277,8 @@ class Answer(Pipeline):
         """Best answers of some windows; see :meth:`Pipeline.forward`."""
         windows = units.windows
         with watch("forward"):
-            out = self.model(**windows.inputs(batch))
+            # transformers 4 tells XLNet the question from the context, 5 has no more pipeline that could
+            out = self.model(**windows.inputs(batch, types=self.model.family == "xlnet"))
             starts, ends = to_array(out.start_logits), to_array(out.end_logits)
         with watch("choose"):
             windows.refuse_no_number(batch, starts, ends)

@@ -35,9 +35,7 @@ def join_questions(inputs: Any, question: Any, context: Any) -> Any:
         if inputs is None:
             raise TypeError("`question` and `context` are missing; give both, or dicts that hold them")
         if isinstance(inputs, str):
-            raise TypeError(
-                f"`inputs` must be a dict with question and context, or a list of them, got {shown(inputs)}"
-            )
+            raise TypeError(f"`inputs` must be dicts with question and context, got {shown(inputs)}")
         return inputs
     if inputs is not None:
         raise TypeError("give dicts, or `question` and `context`, not both")

@@ -150,8 +150,15 @@ class TokenWindows:
         ends[:-1][follows] = middles[follows]
         return starts, ends
 
-    def inputs(self, windows: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
-        """Some windows as a model takes them: int64[windows, width] each, padded to the longest one."""
+    def inputs(self, windows: NDArray[np.int64], *, types: bool = False) -> dict[str, NDArray[np.int64]]:
+        """Some windows as a model takes them: int64[windows, width] each, padded to the longest one.
+
+        Parameters
+        ----------
+        windows : int64[n]
+        types : bool
+            Give token types even where the tokenizer says that models of its kind take none.
+        """
         part = self.select(windows)
         width = int(part.lengths.max(initial=0))
         offsets = np.arange(windows.size + 1) * width
@@ -159,7 +166,7 @@ class TokenWindows:
         pad = 0 if self.settings.pad_id is None else self.settings.pad_id
         flat = {"input_ids": layout.values(self.template.parts, self.firsts.values, self.seconds.values, pad)}
         flat["attention_mask"] = layout.marks(self.template.entries(1, 1, 1), 0)
-        if "token_type_ids" in self.settings.names:
+        if types or "token_type_ids" in self.settings.names:
             flat["token_type_ids"] = layout.marks(self.template.type_ids, self.settings.pad_type_id)
         return {name: values.reshape(windows.size, width) for name, values in flat.items()}
 

@@ -40,9 +40,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def whole_words(tokenizer: Any, context: str, answers: list[Any]) -> list[Any]:
-    """Spans up to the ends of their words, by the words of transformers; each once, with its best score.
+    """Spans up to the ends of their words, by the words of transformers 5.
 
-    The pipeline of transformers 4 cuts words where a window ends, and lists a span once for each window that has it.
+    The pipeline of transformers 4 cuts words where a window ends.
     """
     encoded = tokenizer(context, add_special_tokens=False, return_offsets_mapping=True)
     offsets, words = encoded["offset_mapping"], encoded.word_ids()
@@ -51,11 +51,28 @@ def whole_words(tokenizer: Any, context: str, answers: list[Any]) -> list[Any]:
         bounds[word] = (bounds.get(word, (start, end))[0], end)
     starts = {start: bounds[word][0] for (start, _), word in zip(offsets, words, strict=True)}
     ends = {end: bounds[word][1] for (_, end), word in zip(offsets, words, strict=True)}
-    once: dict[tuple[int, int], float] = {}
-    for start, end, score in answers:
-        span = (start, end) if (start, end) == (0, 0) else (starts[start], ends[end])
-        once.setdefault(span, score)
-    return [(*span, score) for span, score in once.items()]
+    return [
+        (start, end, score) if (start, end) == (0, 0) else (starts[start], ends[end], score)
+        for start, end, score in answers
+    ]
+
+
+def is_near(answer: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether answers are the same but for the last bits of their scores, which another batch changes."""
+    return {**answer, "score": 0} == {**other, "score": 0} and answer["score"] == pytest.approx(
+        other["score"], rel=1e-4
+    )
+
+
+def without_spaces(context: str, answers: list[Any]) -> list[Any]:
+    """Spans without the space before a word, which SentencePiece tokens have in transformers 4 and not in 5.
+
+    A token that is nothing but this space has the character behind it in 5.
+    """
+    return [
+        (start + (context[start] == " "), end + (context[end - 1] == " "), score) if end else (start, end, score)
+        for start, end, score in answers
+    ]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -67,13 +84,15 @@ def test_answers_are_those_of_transformers_4(family: str, made: Any) -> None:
             continue
         question, context = texts_of(case)
         expected = [tuple(answer) for answer in case["answers"]]
+        if family in ("camembert", "xlm-roberta"):
+            expected = without_spaces(context, expected)
         if case["options"]["align_to_words"]:
             expected = whole_words(theirs, context, expected)
-        else:
-            once: dict[Any, Any] = {}
-            for *span, score in expected:
-                once.setdefault(tuple(span), score)
-            expected = [(*span, score) for span, score in once.items()]
+        # it lists a span once for each window that has it
+        once: dict[Any, Any] = {}
+        for *span, score in expected:
+            once.setdefault(tuple(span), score)
+        expected = [(*span, score) for span, score in once.items()]
         options = {**case["options"], "top_k": max(len(expected), 2)}
         found = pipe(question=question, context=context, **options)[: len(expected)]
         assert [(answer["start"], answer["end"]) for answer in found] == [answer[:2] for answer in expected]
@@ -104,11 +123,13 @@ def test_xlnet_answers_by_its_own_logits(align: bool, made: Any) -> None:
     contexts = [passage(700 * place, length) for place, length in enumerate((90, 120, 8, 150))]
     options = {"max_seq_len": 50, "doc_stride": 9, "align_to_words": align, "handle_impossible_answer": False}
     found = pipe(question=questions, context=contexts, **options)
-    with_none = pipe(question=questions, context=contexts, **{**options, "handle_impossible_answer": True, "top_k": 50})
+    with_none = pipe(
+        question=questions, context=contexts, **{**options, "handle_impossible_answer": True, "top_k": 3000}
+    )
     for question, context, answer, listed in zip(questions, contexts, found, with_none, strict=True):
         encoded = tokenizer(
             context, question, truncation="only_first", max_length=50, stride=9, return_overflowing_tokens=True,
-            return_offsets_mapping=True,
+            return_offsets_mapping=True, return_token_type_ids=True,
         )  # fmt: skip
         best: list[Any] = [-1.0]
         least = 1.0
@@ -149,9 +170,8 @@ def test_an_answer_across_each_border_is_found_once(family: str, made: Any) -> N
     found = pipe(question="the?", context=contexts, top_k=3)
     for place, (context, answers) in enumerate(zip(contexts, found, strict=True)):
         begin = 4 * place + 4
-        gap = context[begin - 1] == " " and family == "xlnet"
         assert context[begin : begin + 15] == "king lord queen"
-        assert (answers[0]["start"], answers[0]["end"]) == (begin - gap, begin + 15)
+        assert (answers[0]["start"], answers[0]["end"]) == (begin, begin + 15)
         assert answers[0]["score"] > 0.9
         assert len({(answer["start"], answer["end"]) for answer in answers}) == 3
         # of windows that hold its beginning only
@@ -188,10 +208,13 @@ def test_scores_within_the_context_are_shares_of_all_windows(made: Any) -> None:
     context = " ".join([*filler, "king", *filler, *["lord"] * 4, "queen", *["lord"] * 4, *filler])
     pipe = Answer(Uneven({king: 0}, None), tokenizer, max_seq_len=24, doc_stride=5, max_answer_len=1)
     pipe.model.chosen = {king: 0}
-    by_window = pipe(question="the?", context=context, top_k=2)
-    by_context = pipe(question="the?", context=context, top_k=2, score_within="context")
-    assert by_context[0]["answer"] == "queen"
-    assert by_window[0]["score"] > by_context[0]["score"] > 0
+    by_window, by_context = (
+        {answer["answer"]: answer["score"] for answer in pipe(question="the?", context=context, top_k=500, **within)}
+        for within in ({}, {"score_within": "context"})
+    )
+    assert by_context["queen"] == pytest.approx(by_window["queen"], rel=1e-3)
+    assert by_window["king"] > 0.01
+    assert by_context.get("king", 0.0) < 1e-6
     short = {"question": "the?", "context": "the king", "top_k": 2}
     assert pipe(**short) == pipe(**short, score_within="context")
     assert (
@@ -206,12 +229,13 @@ def test_questions_and_contexts_come_in_many_forms(made: Any) -> None:
     expected = pipe(rows)
     assert isinstance(expected[0], dict)
     assert pipe(question=questions, context=contexts) == expected
-    assert pipe(rows[0]) == pipe(question=questions[0], context=contexts[0]) == pytest.approx(expected[0])
-    assert pipe(question=questions[0], context=contexts)[0] == pytest.approx(expected[0])
-    assert pipe(question=questions, context=contexts[1])[1] == pytest.approx(expected[1])
+    assert pipe(rows[0]) == pipe(question=questions[0], context=contexts[0])
+    assert is_near(pipe(rows[0]), expected[0])
+    assert is_near(pipe(question=questions[0], context=contexts)[0], expected[0])
+    assert is_near(pipe(question=questions, context=contexts[1])[1], expected[1])
     assert list(pipe(iter(rows))) == expected
     assert list(pipe(question=iter(questions), context=contexts)) == expected
-    assert next(pipe(question=questions[0], context=iter(contexts))) == pytest.approx(expected[0])
+    assert is_near(next(pipe(question=questions[0], context=iter(contexts))), expected[0])
     assert pipe(question=[], context=[]) == []
     arrays = pipe.arrays(question=questions, context=contexts, top_k=3)
     assert arrays.to_list() == pipe(rows, top_k=3)

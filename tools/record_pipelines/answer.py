@@ -81,7 +81,9 @@ def main() -> int:
                 )
                 answers = found if isinstance(found, list) else [found]
                 case["windows"] = len(windows["input_ids"])
-                case["answers"] = [[answer["start"], answer["end"], round(answer["score"], 9)] for answer in answers]
+                case["answers"] = [
+                    [answer["start"], answer["end"], float(f"{answer['score']:.7g}")] for answer in answers
+                ]
                 cases.append(case)
     lines = ",\n".join(json.dumps(case) for case in cases)
     RESULT.write_text(f'{{"transformers": "{transformers.__version__}", "cases": [\n{lines}\n]}}\n')
