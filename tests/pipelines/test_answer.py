@@ -121,11 +121,10 @@ def test_xlnet_answers_by_its_own_logits(align: bool, made: Any) -> None:
     model = transformers.XLNetForQuestionAnsweringSimple.from_pretrained(folder).eval()
     questions = [f"{passage(20 * place, 3)}?" for place in range(4)]
     contexts = [passage(700 * place, length) for place, length in enumerate((90, 120, 8, 150))]
-    options = {"max_seq_len": 50, "doc_stride": 9, "align_to_words": align, "handle_impossible_answer": False}
+    options: dict[str, Any] = {"max_seq_len": 50, "doc_stride": 9, "align_to_words": align}
     found = pipe(question=questions, context=contexts, **options)
-    with_none = pipe(
-        question=questions, context=contexts, **{**options, "handle_impossible_answer": True, "top_k": 3000}
-    )
+    options |= {"handle_impossible_answer": True, "max_answer_len": 1, "top_k": 3000}
+    with_none = pipe(question=questions, context=contexts, **options)
     for question, context, answer, listed in zip(questions, contexts, found, with_none, strict=True):
         encoded = tokenizer(
             context, question, truncation="only_first", max_length=50, stride=9, return_overflowing_tokens=True,

@@ -22,6 +22,7 @@ WORDPIECE = ("bert", "distilbert", "electra")
 LONGEST = 40
 #: What transformers says of every vocabulary but WordPiece.
 pytestmark = pytest.mark.filterwarnings("ignore:Tokenizer does not support real words:UserWarning")
+PLAIN = ["the lords and hamlets", "my lorded lords shalles not", "hamletly good lords of hamleth", "hamletes"]
 UNUSUAL = [
     "The king,\r\nof Denmark\t(dead) \u2014 e\u0301lsinore\u00a0\u65e5\u672c \U0001f468\u200d\U0001f469 \ufb01n.",
     "  two  spaces ... \u0301\u0301 a\u200bb \u2581x ",
@@ -102,13 +103,13 @@ def assert_same(ours: list[Any], theirs: list[Any], *, words: bool = True) -> No
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("strategy", ["none", "simple", "first", "average", "max"])
 def test_short_texts_are_tagged_as_by_transformers(family: str, strategy: str, made: Any) -> None:
-    """By its own words too: those of WordPiece, and of other vocabularies in texts without punctuation."""
+    """By its own words too: those of WordPiece, and of other vocabularies where no token is a space alone."""
     ours, theirs = made(family)
     texts = [passage(900 * place, length) for place, length in enumerate((4, 9, 1, 7))]
-    if family not in WORDPIECE:
-        texts = ["".join(c for c in text if c.isalpha() or c == " ") for text in texts]
+    if family not in WORDPIECE and strategy not in ("none", "simple"):
+        texts = PLAIN
     found = ours(texts, aggregation_strategy=strategy)
-    assert sum(map(len, found)) > 8
+    assert sum(map(len, found)) > 5
     for text, tags in zip(texts, found, strict=True):
         # words that are joined once are decoded twice there, which only tokens of WordPiece bear
         words = strategy in ("none", "simple") or family in WORDPIECE
@@ -173,13 +174,13 @@ def test_an_entity_across_each_border_is_found_once(tmp_path: Path) -> None:
 def test_an_entity_across_each_border_in_other_families(family: str, made: Any) -> None:
     """Byte-level pieces, and padding at the left; the model is a function of ids."""
     tokenizer = made(family)[0].tokenizer
-    king, lord = (int(tokenizer.encode(f"the {word}")[-1]) for word in ("king", "lord"))
-    pipe = TagTokens(LettersModel({king: 1, lord: 2}, LABELS, 20), tokenizer, aggregation_strategy="first", stride=4)
-    texts = [" ".join(["the"] * (place + 1) + ["king", "lord"] + ["the"] * (45 - place)) for place in range(46)]
+    _, lord, hamlet = tokenizer.encode("the lord hamlet").tolist()
+    pipe = TagTokens(LettersModel({lord: 1, hamlet: 2}, LABELS, 20), tokenizer, aggregation_strategy="first", stride=4)
+    texts = [" ".join(["the"] * (place + 1) + ["lord", "hamlet"] + ["the"] * (45 - place)) for place in range(46)]
     found = pipe(texts, batch_size=7)
     for place, tags in enumerate(found):
         (tag,) = tags
-        assert (tag["start"] + (family == "xlnet"), tag["end"]) == (4 * place + 4, 4 * place + 13)
+        assert (tag["start"], tag["end"]) == (4 * place + 4, 4 * place + 15)
 
 
 @pytest.mark.parametrize(
