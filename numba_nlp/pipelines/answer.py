@@ -159,10 +159,13 @@ class _Chosen(NamedTuple):
 
     @classmethod
     def empty(cls, windows: int, most: int) -> _Chosen:
-        places = (np.zeros((windows, most), np.int64) for _ in range(2))
-        scores = np.zeros((windows, most), np.float32)
         return cls(
-            *places, scores, np.zeros(windows, np.int64), np.zeros(windows, np.float32), np.zeros(windows, np.float64)
+            starts=np.zeros((windows, most), np.int64),
+            ends=np.zeros((windows, most), np.int64),
+            scores=np.zeros((windows, most), np.float32),
+            counts=np.zeros(windows, np.int64),
+            null_scores=np.zeros(windows, np.float32),
+            log_sums=np.zeros(windows, np.float64),
         )
 
 
@@ -283,7 +286,7 @@ class Answer(Pipeline):
         with watch("choose"):
             windows.refuse_no_number(batch, starts, ends)
             null = self._null_part()
-            width = starts.shape[1]
+            start_shares, end_shares, best_ends = np.empty((3, starts.shape[1] + 1), np.float32)
             chosen = _Chosen.empty(batch.size, options.top_k)
             choose_answers(
                 units.begins,
@@ -295,8 +298,10 @@ class Answer(Pipeline):
                 windows.starts[batch],
                 windows.ends[batch],
                 options.max_answer_len,
-                *(np.empty(width + 1, np.float32) for _ in range(3)),
-                np.empty(width + 1, np.int64),
+                start_shares,
+                end_shares,
+                best_ends,
+                np.empty(starts.shape[1] + 1, np.int64),
                 *chosen,
             )
         return chosen
@@ -316,8 +321,8 @@ class Answer(Pipeline):
             window_rows = units.windows.rows
             found = _Chosen.empty(window_rows.size, most)
             for batch, output in zip(batches, outputs, strict=True):
-                for whole_array, part in zip(found, output, strict=True):
-                    whole_array[batch] = part
+                for name, part in output._asdict().items():
+                    getattr(found, name)[batch] = part
             weights = np.ones(window_rows.size)
             if options.score_within == "context":
                 weights = _weights(window_rows, found.log_sums, len(rows))
@@ -369,5 +374,7 @@ def _weights(rows: NDArray[np.int64], log_sums: NDArray[np.float64], n_rows: int
     """Share of each window in the sum over all windows of its row."""
     greatest = np.full(n_rows, -np.inf)
     np.maximum.at(greatest, rows, log_sums)
-    powers = np.exp(log_sums - greatest[rows])
-    return powers / np.bincount(rows, powers, n_rows)[rows]
+    powers: NDArray[np.float64] = np.exp(log_sums - greatest[rows])
+    totals = np.zeros(n_rows)
+    np.add.at(totals, rows, powers)
+    return powers / totals[rows]

@@ -33,7 +33,7 @@ def join_questions(inputs: Any, question: Any, context: Any) -> Any:
     """
     if question is None and context is None:
         if inputs is None:
-            raise TypeError("`question` and `context` are missing; give both, or dicts that hold them")
+            raise TypeError("`inputs` must be dicts with question and context, or give `question` and `context`")
         if isinstance(inputs, str):
             raise TypeError(f"`inputs` must be dicts with question and context, got {shown(inputs)}")
         return inputs

@@ -244,7 +244,7 @@ def test_questions_and_contexts_come_in_many_forms(made: Any) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        ({}, TypeError, "`question` and `context` are missing"),
+        ({}, TypeError, "or give `question` and `context`"),
         ({"question": "who?"}, TypeError, "`context` is missing"),
         ({"inputs": "who?"}, TypeError, "dicts with question and context"),
         ({"inputs": {"question": "who?", "context": "I"}, "question": "who?"}, TypeError, "not both"),
