@@ -17,8 +17,9 @@ from numba_nlp.errors import RowError, UnsupportedFeatureError  # noqa: E402
 from numba_nlp.pipelines import pipeline  # noqa: E402
 from numba_nlp.pipelines.answer import Answer  # noqa: E402
 from tests.pipelines.spelled_models import LettersModel, spelled_checkpoint  # noqa: E402
+from tests.pipelines.transformers_spans import best_answer, whole_words  # noqa: E402
 from tools.record_pipelines.answer import FAMILIES, texts_of  # noqa: E402
-from tools.record_pipelines.span_models import passage, write_checkpoint  # noqa: E402
+from tools.record_pipelines.span_models import ARCHITECTURES, passage, write_checkpoint  # noqa: E402
 
 RECORD = Path(__file__).parent / "recorded_answers.json"
 CASES = json.loads(RECORD.read_text())["cases"]
@@ -37,24 +38,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
         return kept[family]  # type: ignore[no-any-return]
 
     return of
-
-
-def whole_words(tokenizer: Any, context: str, answers: list[Any]) -> list[Any]:
-    """Spans up to the ends of their words, by the words of transformers 5.
-
-    The pipeline of transformers 4 cuts words where a window ends.
-    """
-    encoded = tokenizer(context, add_special_tokens=False, return_offsets_mapping=True)
-    offsets, words = encoded["offset_mapping"], encoded.word_ids()
-    bounds: dict[int, tuple[int, int]] = {}
-    for (start, end), word in zip(offsets, words, strict=True):
-        bounds[word] = (bounds.get(word, (start, end))[0], end)
-    starts = {start: bounds[word][0] for (start, _), word in zip(offsets, words, strict=True)}
-    ends = {end: bounds[word][1] for (_, end), word in zip(offsets, words, strict=True)}
-    return [
-        (start, end, score) if (start, end) == (0, 0) else (starts[start], ends[end], score)
-        for start, end, score in answers
-    ]
 
 
 def is_near(answer: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -113,49 +96,31 @@ def test_the_record_says_something() -> None:
     assert any(answer[:2] == [0, 0] for case in CASES for answer in case["answers"])
 
 
-@pytest.mark.parametrize("align", [False, True])
-def test_xlnet_answers_by_its_own_logits(align: bool, made: Any) -> None:
-    """The question comes second and padding first; the best span is looked up in an outer product."""
-    pipe, folder = made("xlnet")
+@pytest.mark.parametrize("family", ARCHITECTURES)
+def test_answers_are_the_best_by_the_logits_of_transformers_5(family: str, made: Any) -> None:
+    """XLNet too, where the question comes second and padding first."""
+    pipe, folder = made(family)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.XLNetForQuestionAnsweringSimple.from_pretrained(folder).eval()
+    model = getattr(transformers, pipe.model.config["architectures"][0]).from_pretrained(folder).eval()
     questions = [f"{passage(20 * place, 3)}?" for place in range(4)]
     contexts = [passage(700 * place, length) for place, length in enumerate((90, 120, 8, 150))]
-    options: dict[str, Any] = {"max_seq_len": 50, "doc_stride": 9, "align_to_words": align}
-    found = pipe(question=questions, context=contexts, **options)
-    options |= {"handle_impossible_answer": True, "max_answer_len": 1, "top_k": 3000}
-    with_none = pipe(question=questions, context=contexts, **options)
-    for question, context, answer, listed in zip(questions, contexts, found, with_none, strict=True):
-        encoded = tokenizer(
-            context, question, truncation="only_first", max_length=50, stride=9, return_overflowing_tokens=True,
-            return_offsets_mapping=True, return_token_type_ids=True,
-        )  # fmt: skip
-        best: list[Any] = [-1.0]
-        least = 1.0
-        for window in range(len(encoded["input_ids"])):
-            names = ("input_ids", "attention_mask", "token_type_ids")
-            with torch.no_grad():
-                out = model(**{name: torch.tensor([encoded[name][window]]) for name in names})
-            ids = encoded.sequence_ids(window)
-            places = [place for place, number in enumerate(ids) if number == 0]
-            null = encoded["input_ids"][window].index(tokenizer.cls_token_id)
-            start, end = (
-                logits[0, [*places, null]].double().softmax(-1).numpy() for logits in (out.start_logits, out.end_logits)
-            )
-            least = min(least, start[-1] * end[-1])
-            product = np.tril(np.triu(np.outer(start[:-1], end[:-1])), 14)
-            i, j = np.unravel_index(np.argmax(product), product.shape)
-            offsets = encoded["offset_mapping"][window]
-            if product[i, j] > best[0]:
-                best = [product[i, j], offsets[places[i]][0], offsets[places[j]][1]]
-        score, first, last = best
-        if align:
-            ((first, last, _),) = whole_words(tokenizer, context, [(first, last, score)])
-        assert (answer["start"], answer["end"]) == (first, last)
-        np.testing.assert_allclose(answer["score"], score, rtol=1e-4)
-        (none,) = [each for each in listed if each["end"] == 0]
-        np.testing.assert_allclose(none["score"], least, rtol=1e-4)
+    sizes = {"max_seq_len": 50, "doc_stride": 9}
+    found = pipe(question=questions, context=contexts, align_to_words=False, **sizes)
+    aligned = pipe(question=questions, context=contexts, **sizes)
+    options = {"handle_impossible_answer": True, "max_answer_len": 1, "top_k": 3000, **sizes}
+    listed = pipe(question=questions, context=contexts, **options)
+    windows = 0
+    for place, (question, context) in enumerate(zip(questions, contexts, strict=True)):
+        best = best_answer(tokenizer, model, question, context, **sizes)
+        windows = max(windows, best.windows)
+        assert (found[place]["start"], found[place]["end"]) == (best.start, best.end)
+        np.testing.assert_allclose(found[place]["score"], best.score, rtol=1e-4)
+        ((start, end, _),) = whole_words(tokenizer, context, [(best.start, best.end, best.score)])
+        assert (aligned[place]["start"], aligned[place]["end"]) == (start, end)
+        (none,) = [answer for answer in listed[place] if answer["end"] == 0]
+        np.testing.assert_allclose(none["score"], best.no_answer, rtol=2e-4)
         assert none["answer"] == ""
+    assert windows >= 4
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "xlnet"])

@@ -15,6 +15,7 @@ from numba_nlp.errors import RowError  # noqa: E402
 from numba_nlp.pipelines import pipeline  # noqa: E402
 from numba_nlp.pipelines.tag_tokens import TagTokens  # noqa: E402
 from tests.pipelines.spelled_models import LABELS, LettersModel, spelled_checkpoint  # noqa: E402
+from tests.pipelines.transformers_spans import join_tags  # noqa: E402
 from tools.record_pipelines.span_models import ARCHITECTURES, passage, write_checkpoint  # noqa: E402
 
 FAMILIES = tuple(family for family in ARCHITECTURES if family != "bart")
@@ -50,48 +51,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return of
 
 
-def shares_of_tokens(theirs: Any, text: str, stride: int) -> tuple[Any, Any, int]:
-    """Encoding of a whole text, shares of labels of each token from the window with most context, and windows."""
-    tokenizer = theirs.tokenizer
-    options = {"max_length": LONGEST, "stride": stride, "truncation": True, "return_overflowing_tokens": True}
-    windows = tokenizer(text, return_special_tokens_mask=True, **options)
-    encoded = tokenizer(text, add_special_tokens=False, truncation=False, return_offsets_mapping=True)
-    n = len(encoded["input_ids"])
-    shares = np.full((n, theirs.model.config.num_labels), np.nan, np.float32)
-    depths = np.full(n, -1.0)
-    start = 0
-    for number in range(len(windows["input_ids"])):
-        names = [name for name in ("input_ids", "attention_mask", "token_type_ids") if name in windows]
-        with torch.no_grad():
-            out = theirs.model(**{name: torch.tensor([windows[name][number]]) for name in names})
-        inner = np.flatnonzero(np.array(windows["special_tokens_mask"][number]) == 0)
-        logits = out.logits[0].numpy()[inner]
-        powers = np.exp(logits - logits.max(-1, keepdims=True))
-        end = start + inner.size
-        for token in range(start, end):
-            left = token - start if start else np.inf
-            right = end - 1 - token if end < n else np.inf
-            if min(left, right) > depths[token]:
-                depths[token] = min(left, right)
-                shares[token] = (powers / powers.sum(-1, keepdims=True))[token - start]
-        start = end - stride
-    return encoded, shares, len(windows["input_ids"])
-
-
-def joined_by_transformers(theirs: Any, text: str, strategy: str, stride: int) -> tuple[list[Any], int]:
-    """What the pipeline of transformers makes of these shares; words are those of its tokenizer, as ours are."""
-    encoded, shares, count = shares_of_tokens(theirs, text, stride)
-    way = transformers.pipelines.token_classification.AggregationStrategy[strategy.upper()]
-    tokens = theirs.gather_pre_entities(
-        text, np.array(encoded["input_ids"]), shares, encoded["offset_mapping"], np.zeros(len(shares)), way
-    )
-    words = encoded.word_ids()
-    for place, token in enumerate(tokens):
-        token["is_subword"] = place > 0 and words[place] == words[place - 1]
-    entities = theirs.aggregate(tokens, way)
-    return [each for each in entities if each.get("entity", each.get("entity_group")) != "O"], count
-
-
 def assert_same(ours: list[Any], theirs: list[Any], *, words: bool = True) -> None:
     for one, other in zip(ours, theirs, strict=True):
         exact = {"entity", "entity_group", "index", "start", "end", *(["word"] if words else [])} & other.keys()
@@ -123,7 +82,7 @@ def test_long_texts_are_tagged_from_the_best_windows(family: str, made: Any) -> 
         [("none", 7), ("simple", 12), ("first", 0), ("average", 5), ("max", 18), ("simple", 1)]
     ):
         text = passage(2000 * place, 110)
-        expected, windows = joined_by_transformers(theirs, text, strategy, stride)
+        expected, windows = join_tags(theirs, text, strategy, LONGEST, stride)
         assert windows >= 4
         found = ours(text, aggregation_strategy=strategy, stride=stride)
         before = 0 if family == "xlnet" else 1
@@ -137,7 +96,7 @@ def test_unusual_texts_are_tagged_as_by_transformers(family: str, made: Any) -> 
     ours, theirs = made(family)
     for text in UNUSUAL:
         for strategy in ("none", "simple"):
-            expected, _ = joined_by_transformers(theirs, text, strategy, 5)
+            expected, _ = join_tags(theirs, text, strategy, LONGEST, 5)
             found = ours(text, aggregation_strategy=strategy, stride=5)
             for tag in expected:
                 tag.pop("index", None)
