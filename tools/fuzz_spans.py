@@ -6,6 +6,7 @@
 
 Each draw is a text, joined from fuzzed ones, a question and sizes of windows. Answers are compared with the best span
 by the logits of transformers 5, tags with what its pipeline makes of the shares of tokens. Differences are printed.
+With ``--record`` the summary goes to ``docs/results/fuzz_spans.json``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
+from datetime import datetime, timezone
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +28,13 @@ import transformers
 
 from numba_nlp.pipelines import pipeline
 from tests.pipelines.transformers_spans import best_answer, join_tags
+from tools.files import ROOT
 from tools.fuzz_texts import fuzz_texts
 from tools.record_pipelines.span_models import ARCHITECTURES, passage, write_checkpoint
 
 __all__ = ["run"]
 
+_RESULT = ROOT / "docs" / "results" / "fuzz_spans.json"
 _CLOSE = 1e-4
 
 
@@ -105,10 +110,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", "Tokenizer does not support real words")
     logging.disable(logging.WARNING)
     verdicts = run(options.count, options.seed)
+    if options.record:
+        record = {
+            "command": f"python -m tools.fuzz_spans --count {options.count} --seed {options.seed}",
+            "date": datetime.now(timezone.utc).date().isoformat(),
+            "versions": {name: version(name) for name in ("transformers", "tokenizers", "torch", "numba")},
+            "verdicts": {name: dict(tally) for name, tally in verdicts.items()},
+        }
+        _RESULT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return int(any(set(tally) - {"same", "tie"} for tally in verdicts.values()))
 
 

@@ -254,11 +254,12 @@ class Answer(Pipeline):
         questions = encode_texts(self.tokenizer, [question for question, _ in rows], spans=False, words=False)
         if options.max_question_len is not None:
             questions = _cut(questions, options.max_question_len)
-        contexts = encode_texts(
-            self.tokenizer, [context for _, context in rows], spans=True, words=options.align_to_words
-        )
+        # many questions may be asked of one long text
+        numbers: dict[str, int] = {}
+        shared = np.array([numbers.setdefault(context, len(numbers)) for _, context in rows], np.int64)
+        contexts = encode_texts(self.tokenizer, list(numbers), spans=True, words=options.align_to_words)
         room = longest - template.n_added
-        _refuse_long(np.diff(questions.offsets), np.diff(contexts.offsets), room, stride, longest, first)
+        _refuse_long(np.diff(questions.offsets), np.diff(contexts.offsets)[shared], room, stride, longest, first)
         windows = cut_windows(
             settings,
             template,
@@ -268,6 +269,7 @@ class Answer(Pipeline):
             max_length=longest,
             stride=stride,
             first_row=first,
+            shared=shared,
         )
         begins, stops = contexts.starts, contexts.ends
         if options.align_to_words:

@@ -18,6 +18,7 @@ from numba_nlp._input_settings import InputSettings, Template
 from numba_nlp.errors import RowError
 from numba_nlp.kernels.segment.layout import FIRST_TEXT, SECOND_TEXT
 from numba_nlp.kernels.segment.truncate import ONLY_FIRST, ONLY_SECOND
+from numba_nlp.pipelines.offset_rows import offsets_of
 from numba_nlp.text_rows import TextRows
 from numba_nlp.tokenizer import Tokenizer
 
@@ -223,6 +224,7 @@ def cut_windows(
     max_length: int,
     stride: int,
     first_row: int,
+    shared: NDArray[np.int64] | None = None,
 ) -> TokenWindows:
     """Cut one text of each row into windows, each sharing some tokens with the one before.
 
@@ -239,6 +241,8 @@ def cut_windows(
     stride : int
         Tokens that a window shares with the one before.
     first_row : int
+    shared : int64[rows], optional
+        The text of each row that is cut, by its number, where rows share texts; by default row ``i`` has text ``i``.
 
     Raises
     ------
@@ -247,5 +251,17 @@ def cut_windows(
     """
     room = max_length - template.n_added
     plan = Truncation(ONLY_SECOND if is_second else ONLY_FIRST, room, stride, False, max_length)
-    cut = cut_texts(firsts, seconds, template, plan, True)
+    if shared is None:
+        cut = cut_texts(firsts, seconds, template, plan, True)
+        return TokenWindows(settings, template, firsts, seconds, cut, is_second, first_row)
+    # cut as if each row had a text of its own, then moved to where it is
+    texts = seconds if is_second else firsts
+    offsets = offsets_of(np.diff(texts.offsets)[shared])
+    own = texts._replace(offsets=read_only(offsets))
+    cut = cut_texts(firsts if is_second else own, own if is_second else seconds, template, plan, True)
+    moves = (texts.offsets[shared] - offsets[:-1])[cut.rows]
+    if is_second:
+        cut = cut._replace(second_starts=cut.second_starts + moves, second_ends=cut.second_ends + moves)
+    else:
+        cut = cut._replace(first_starts=cut.first_starts + moves, first_ends=cut.first_ends + moves)
     return TokenWindows(settings, template, firsts, seconds, cut, is_second, first_row)

@@ -14,8 +14,10 @@ transformers = pytest.importorskip("transformers", reason="needs transformers (P
 
 import numba_nlp as nlp  # noqa: E402
 from numba_nlp.errors import RowError, UnsupportedFeatureError  # noqa: E402
+from numba_nlp.models import create_model  # noqa: E402
 from numba_nlp.pipelines import pipeline  # noqa: E402
 from numba_nlp.pipelines.answer import Answer  # noqa: E402
+from numba_nlp.pipelines.windows import encode_texts  # noqa: E402
 from tests.pipelines.spelled_models import LettersModel, spelled_checkpoint  # noqa: E402
 from tests.pipelines.transformers_spans import best_answer, whole_words  # noqa: E402
 from tools.record_pipelines.answer import FAMILIES, texts_of  # noqa: E402
@@ -186,6 +188,27 @@ def test_scores_within_the_context_are_shares_of_all_windows(made: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("family", ["bert", "xlnet"])
+def test_questions_that_share_contexts(family: str, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is answered as by itself, and a context goes through the tokenizer once."""
+    pipe, _ = made(family)
+    contexts = [passage(0, 90), passage(300, 60), passage(500, 7)]
+    rows = [{"question": f"{passage(9 * n, 3)}?", "context": contexts[n * n % 3]} for n in range(7)]
+    options = {"max_seq_len": 40, "doc_stride": 6, "top_k": 2}
+    alone = [pipe(row, **options) for row in rows]
+    seen: list[int] = []
+
+    def counting(tokenizer: Any, texts: Any, **wanted: Any) -> Any:
+        seen.append(len(texts))
+        return encode_texts(tokenizer, texts, **wanted)
+
+    monkeypatch.setattr("numba_nlp.pipelines.answer.encode_texts", counting)
+    together = pipe(rows, **options)
+    assert seen == [7, 2]  # n * n % 3 is never 2
+    for expected, found in zip(alone, together, strict=True):
+        assert all(is_near(*pair) for pair in zip(found, expected, strict=True))
+
+
 def test_questions_and_contexts_come_in_many_forms(made: Any) -> None:
     pipe, _ = made("bert")
     questions, contexts = ["who is the king?", "where?"], [passage(0, 30), passage(50, 12)]
@@ -259,11 +282,10 @@ def test_white_space_holds_no_answer(made: Any) -> None:
 
 
 def test_answers_by_beam_are_refused(made: Any) -> None:
-    tokenizer = made("bert")[0].tokenizer
-    model = LettersModel({}, None)
-    model.span_beam = object()  # type: ignore[attr-defined]
-    with pytest.raises(UnsupportedFeatureError, match="XLNetForQuestionAnsweringSimple"):
-        Answer(model, tokenizer)
+    sizes = {"d_model": 8, "n_layer": 1, "n_head": 2, "d_inner": 8, "vocab_size": 900}
+    config = {"model_type": "xlnet", "architectures": ["XLNetForQuestionAnswering"], **sizes}
+    with pytest.raises(UnsupportedFeatureError, match="a checkpoint of XLNetForQuestionAnsweringSimple"):
+        pipeline("answer", model=create_model(config), tokenizer=made("xlnet")[0].tokenizer)
 
 
 def test_no_answer_needs_a_token_for_it(made: Any) -> None:
