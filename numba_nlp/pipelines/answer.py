@@ -17,11 +17,12 @@ from numba_nlp.errors import RowError, UnsupportedFeatureError
 from numba_nlp.kernels.tasks.answers import choose_answers, merge_answers
 from numba_nlp.kernels.tasks.entities import span_words
 from numba_nlp.pipelines.base import Pipeline, Result, to_array
+from numba_nlp.pipelines.model_limits import position_limit
 from numba_nlp.pipelines.offset_rows import join_offsets, offsets_of
 from numba_nlp.pipelines.questions import check_question, join_questions
 from numba_nlp.pipelines.rows import Inputs, take_inputs
 from numba_nlp.pipelines.stopwatch import Stopwatch
-from numba_nlp.pipelines.windows import TokenWindows, cut_windows, encode_texts, position_limit, window_limit
+from numba_nlp.pipelines.windows import TokenWindows, cut_windows, encode_texts, window_limit
 from numba_nlp.tokenizer import Tokenizer
 
 __all__ = ["Answer", "AnswerOptions", "Answers"]

@@ -13,10 +13,11 @@ from numba_nlp._arguments import choice, shown, whole
 from numba_nlp.errors import RowError
 from numba_nlp.kernels.tasks.label_scores import sigmoid_rows, softmax_rows, top_rows
 from numba_nlp.pipelines.base import Pipeline, to_array
+from numba_nlp.pipelines.model_limits import refuse_no_number
 from numba_nlp.pipelines.rows import Inputs, check_text, take_inputs
 from numba_nlp.pipelines.stopwatch import Stopwatch
 from numba_nlp.pipelines.task_config import task_config
-from numba_nlp.pipelines.token_units import TokenUnits, check_cutting, refuse_no_number, room_of, tokenize_texts
+from numba_nlp.pipelines.token_units import TokenUnits, check_cutting, room_of, tokenize_texts
 
 __all__ = ["Classify", "ClassifyOptions", "LabelledRows"]
 

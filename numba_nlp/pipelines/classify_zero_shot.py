@@ -19,9 +19,10 @@ from numba_nlp.errors import RowError, UnsupportedFeatureError
 from numba_nlp.kernels.tasks.label_scores import softmax_rows, top_rows
 from numba_nlp.pipelines.base import Pipeline, to_array
 from numba_nlp.pipelines.entailment import find_entailment
+from numba_nlp.pipelines.model_limits import refuse_no_number
 from numba_nlp.pipelines.paired_units import PairedUnits
 from numba_nlp.pipelines.stopwatch import Stopwatch
-from numba_nlp.pipelines.token_units import check_cutting, refuse_no_number, room_of
+from numba_nlp.pipelines.token_units import check_cutting, room_of
 from numba_nlp.tokenizer import Tokenizer
 
 __all__ = ["ClassifyZeroShot", "ZeroShotOptions", "ZeroShotRows"]

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from numba_nlp._arguments import choice, flag, whole
 from numba_nlp.models.families import HEADS
 from numba_nlp.pipelines.base import Pipeline, to_array
+from numba_nlp.pipelines.model_limits import position_limit, refuse_no_number
 from numba_nlp.pipelines.sentence_folder import read_sentence_folder
 from numba_nlp.pipelines.stopwatch import Stopwatch
 from numba_nlp.pipelines.token_units import (
     TokenUnits,
     check_cutting,
-    position_limit,
-    refuse_no_number,
     room_of,
     tokenize_texts,
     tokenize_windows,

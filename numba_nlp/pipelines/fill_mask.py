@@ -15,8 +15,9 @@ from numba_nlp.errors import RowError, UnsupportedFeatureError
 from numba_nlp.kernels.tasks.word_scores import best_targets, best_tokens
 from numba_nlp.pipelines.base import Pipeline, to_array
 from numba_nlp.pipelines.mask_tokens import absent_ids, find_mask, target_ids
+from numba_nlp.pipelines.model_limits import refuse_no_number
 from numba_nlp.pipelines.stopwatch import Stopwatch
-from numba_nlp.pipelines.token_units import TokenUnits, check_cutting, refuse_no_number, room_of, tokenize_texts
+from numba_nlp.pipelines.token_units import TokenUnits, check_cutting, room_of, tokenize_texts
 from numba_nlp.tokenizer import Tokenizer
 
 __all__ = ["FillMask", "FillMaskOptions", "FilledMasks"]

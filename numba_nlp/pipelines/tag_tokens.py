@@ -15,11 +15,12 @@ from numba_nlp._input_layout import NO_TEXTS, read_only
 from numba_nlp._input_plan import choose_template
 from numba_nlp.kernels.tasks.entities import AVERAGE, FIRST, MAX, join_entities, join_words
 from numba_nlp.pipelines.base import Pipeline, Result, to_array
+from numba_nlp.pipelines.model_limits import position_limit
 from numba_nlp.pipelines.offset_rows import join_offsets, offsets_of
 from numba_nlp.pipelines.stopwatch import Stopwatch
 from numba_nlp.pipelines.tag_schemes import read_labels
 from numba_nlp.pipelines.tag_words import decode_entities, name_tokens
-from numba_nlp.pipelines.windows import TokenWindows, cut_windows, encode_texts, position_limit, window_limit
+from numba_nlp.pipelines.windows import TokenWindows, cut_windows, encode_texts, window_limit
 from numba_nlp.ragged import Ragged
 
 __all__ = ["TagOptions", "TagTokens", "Tags"]

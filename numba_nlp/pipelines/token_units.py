@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from numba_nlp._arguments import choice, whole
 from numba_nlp.errors import RowError
+from numba_nlp.pipelines.model_limits import position_limit
 from numba_nlp.ragged import Ragged
 from numba_nlp.tokenizer import Tokenizer
 
 __all__ = [
     "TokenUnits",
     "check_cutting",
-    "position_limit",
-    "refuse_no_number",
     "refuse_unfit",
     "room_of",
     "tokenize_texts",
@@ -73,13 +72,6 @@ def check_cutting(truncation: Any, max_length: Any, ways: tuple[Any, ...] = (Fal
     choice("truncation", truncation, ways)
     if max_length is not None:
         whole("max_length", max_length, 1)
-
-
-def position_limit(model: Any) -> int | None:
-    """Tokens in the longest input that a model can take; None where it has no limit (T5, XLNet)."""
-    settings = model.settings
-    limit = getattr(settings, "longest", None)
-    return getattr(settings, "positions", None) if limit is None else limit
 
 
 def room_of(model: Any, tokenizer: Tokenizer, max_length: int | None, *, cuts: bool) -> int | None:
@@ -249,31 +241,6 @@ def refuse_unfit(lengths: NDArray[np.int64], first: int, room: int | None, ways:
     if empty[place]:
         raise RowError(f"row {row}: the text gives no token, so that there is nothing to read; leave it out", row)
     raise RowError(f"row {row}: {lengths[place]} tokens, and the most are {room}; {ways}", row)
-
-
-def refuse_no_number(values: NDArray[np.float32], rows: NDArray[np.int64], first: int) -> None:
-    """Refuse what a model gave for a row and what is no number, which has neither order nor meaning.
-
-    Parameters
-    ----------
-    values : float32[n, ...]
-    rows : int64[n]
-        Which row each is of.
-    first : int
-        Number of the first row.
-
-    Raises
-    ------
-    RowError
-    """
-    wrong = np.flatnonzero(np.isnan(values).any(axis=tuple(range(1, values.ndim))))
-    if wrong.size:
-        row = first + int(rows[wrong[0]])
-        raise RowError(
-            f"row {row}: the model gives values that are no numbers (NaN); its weights are damaged, or too large for "
-            "their kind of numbers: try dtype='float32'",
-            row,
-        )
 
 
 def _units_of(tokenizer: Tokenizer, inputs: Any) -> TokenUnits:

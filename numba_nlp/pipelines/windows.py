@@ -15,24 +15,17 @@ from numpy.typing import NDArray
 from numba_nlp._input_layout import NO_TEXTS, Layout, Texts, Windows, cut_texts, read_only
 from numba_nlp._input_plan import Truncation
 from numba_nlp._input_settings import InputSettings, Template
-from numba_nlp.errors import RowError
 from numba_nlp.kernels.segment.layout import FIRST_TEXT, SECOND_TEXT
 from numba_nlp.kernels.segment.truncate import ONLY_FIRST, ONLY_SECOND
+from numba_nlp.pipelines.model_limits import position_limit, refuse_no_number
 from numba_nlp.pipelines.offset_rows import offsets_of
 from numba_nlp.text_rows import TextRows
 from numba_nlp.tokenizer import Tokenizer
 
-__all__ = ["LONGEST_UNLIMITED", "TokenWindows", "cut_windows", "encode_texts", "position_limit", "window_limit"]
+__all__ = ["LONGEST_UNLIMITED", "TokenWindows", "cut_windows", "encode_texts", "window_limit"]
 
 #: Tokens of a window where neither model nor tokenizer have a limit: what XLNet and T5 were trained with.
 LONGEST_UNLIMITED = 512
-
-
-def position_limit(model: Any) -> int | None:
-    """Tokens in the longest input that a model can take; None where it has no limit (T5, XLNet)."""
-    settings = model.settings
-    limit = getattr(settings, "longest", None)
-    return getattr(settings, "positions", None) if limit is None else limit
 
 
 def window_limit(model: Any, tokenizer: Tokenizer) -> int:
@@ -204,14 +197,7 @@ class TokenWindows:
             Names the row.
         """
         for each in values:
-            wrong = np.flatnonzero(np.isnan(each).reshape(windows.size, -1).any(axis=1))
-            if wrong.size:
-                row = self.first_row + int(self.rows[windows[wrong[0]]])
-                raise RowError(
-                    f"row {row}: the model gives values that are no numbers (NaN); its weights are damaged, or too "
-                    "large for their kind of numbers: try dtype='float32'",
-                    row,
-                )
+            refuse_no_number(each, self.rows[windows], self.first_row)
 
 
 def cut_windows(
