@@ -112,8 +112,19 @@ def frozen_tables(arrays: Mapping[str, NDArray[np.generic]]) -> WordPieceTables:
     return tables
 
 
+#: Vocabularies of the twin, by the number of the tables, which are kept with them so that no others get it.
+_pieces: dict[int, tuple[WordPieceTables, Pieces]] = {}
+
+
 def pieces_of(tables: WordPieceTables) -> Pieces:
-    """The vocabulary of the twin."""
+    """The vocabulary of the twin; it is read from the tables once, for that takes a while without the JIT."""
+    known = _pieces.get(id(tables))
+    if known is None:
+        known = _pieces[id(tables)] = (tables, _read_pieces(tables))
+    return known[1]
+
+
+def _read_pieces(tables: WordPieceTables) -> Pieces:
     constants = tables.wordpiece.tolist()
     first = keys_below(tables.trie_units, ROOT)
     return Pieces(

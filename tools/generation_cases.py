@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tokenizers import Tokenizer, decoders, models
+from transformers import PreTrainedTokenizerFast
 
 import numba_nlp as nlp
 from numba_nlp.generation import GenerationOutput
@@ -24,6 +26,9 @@ from tests.models.tiny_pairs import settings_of
 __all__ = ["ARCHITECTURES", "OPTIONS", "Case", "Pair", "compare", "draw_case", "make_pair", "their_rows"]
 
 VOCABULARY = 40
+_PADDING = 1
+#: What texts of tokens are made of.
+_LETTERS = "abcdef"
 ARCHITECTURES = (
     "GPT2LMHeadModel",
     "OpenAIGPTLMHeadModel",
@@ -43,6 +48,21 @@ _NO_ROW = -1e6
 _NEVER_PADDED = ("OpenAIGPTLMHeadModel", "XLNetLMHeadModel")
 _XLNET = {"vocab_size": VOCABULARY, "d_model": 24, "n_layer": 2, "n_head": 3, "d_inner": 40, "mem_len": None}
 _GPT = {"vocab_size": VOCABULARY, "n_embd": 24, "n_layer": 2, "n_head": 3, "n_positions": 40}
+
+
+def _make_tokenizer() -> Any:
+    """What the tokens of all models are as text: special ones, single letters, and some letters together."""
+    generator, texts = random.Random(0), ["{", "|", "}", *_LETTERS]
+    while len(texts) < VOCABULARY:
+        text = "".join(generator.choices(_LETTERS, k=generator.randint(2, 4)))
+        if text not in texts:
+            texts.append(text)
+    made = Tokenizer(models.BPE({text: number for number, text in enumerate(texts)}, []))
+    made.decoder = decoders.ByteLevel()
+    return PreTrainedTokenizerFast(tokenizer_object=made, clean_up_tokenization_spaces=False)
+
+
+_TOKENIZER = _make_tokenizer()
 
 
 @dataclass
@@ -109,7 +129,7 @@ def make_pair(architecture: str, folder: Path, *, seed: int = 0) -> Pair:
         if architecture.startswith("T5"):  # transformers' cache has as many layers as the encoder
             settings["num_decoder_layers"] = settings["num_layers"]
     theirs = make_reference(architecture, seed=seed, **settings)
-    theirs.generation_config.pad_token_id = 1
+    theirs.generation_config.pad_token_id = _PADDING
     if not theirs.generation_config.decoder_start_token_id:
         theirs.generation_config.decoder_start_token_id = None if decoder_only else 0
     ours = nlp.load_model(save(theirs, folder))
@@ -137,6 +157,7 @@ OPTIONS = (
     "renormalize_logits",
     "prefix_allowed_tokens_fn",
     "max_length",
+    "stop_strings",
 )
 
 
@@ -165,7 +186,7 @@ def draw_case(generator: random.Random, pair: Pair, *, only: str | None = None) 
         for row in range(rows):
             n = generator.randint(0, width - 1)
             where = slice(0, n) if decoder_only else slice(width - n, width)
-            ids[row, where], mask[row, where] = 1, 0
+            ids[row, where], mask[row, where] = _PADDING, 0
     beams = generator.choice([1, 2, 3, 5])
     options: dict[str, Any] = {"num_beams": beams}
     if beams > 1:
@@ -189,10 +210,13 @@ def draw_case(generator: random.Random, pair: Pair, *, only: str | None = None) 
         "renormalize_logits": lambda: True,
         "prefix_allowed_tokens_fn": lambda: _allow_every_third,
         "max_length": lambda: width + generator.randint(1, 12) if decoder_only else generator.randint(2, 13),
+        "stop_strings": lambda: ["".join(generator.choices(_LETTERS, k=k)) for k in generator.choice([[1], [2, 3]])],
     }
     for name in OPTIONS:
         if (only is None and generator.random() < 0.2) or name == only:
             options[name] = draws[name]()
+    if "stop_strings" in options:
+        options["tokenizer"] = _TOKENIZER
     if "max_length" in options:
         del options["max_new_tokens"]
     if set(options.get("suppress_tokens", ())) & {
@@ -282,6 +306,10 @@ def _difference(theirs: Any, scores: Any, values: Any, ours: GenerationOutput, c
     # transformers goes on to give scores of padding behind a row's end
     n = values.shape[1]
     counted = torch.ones_like(values, dtype=torch.bool)
+    if "stop_strings" in case.options:
+        # which rows a text ended is not looked for here: padding at their ends is not compared
+        written = (theirs[:, width:] != _PADDING).int().flip(1).cumsum(1).flip(1)[:, :n] > 0
+        return _unequal("token scores", values.where(written, 0.0), ours.token_scores.where(written, 0.0))
     ends = torch.isin(theirs[:, width:], torch.tensor(case.options["eos_token_id"]))
     counted[:, 1:] = ends.cumsum(1)[:, : n - 1] == 0
     return _unequal("token scores", values.where(counted, 0.0), ours.token_scores)

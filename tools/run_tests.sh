@@ -3,7 +3,7 @@
 #   compiled   all tests, in three parts with processes of their own: tokenizers that tests keep, and code that was
 #              compiled, came to 10 GB a process before the last test
 #   plain      kernel tests with the JIT disabled, so that coverage sees the lines of the kernels
-#   bounds     kernel tests compiled with bounds checks
+#   bounds     kernel tests compiled with bounds checks, and with little optimisation
 #   portable   kernel tests compiled without intrinsics; like bounds without the checks, so not among the default ones
 #
 # Usage: tools/run_tests.sh [compiled] [plain] [bounds] [portable]      (default: the first three)
@@ -60,7 +60,8 @@ for pass in "${passes[@]}"; do
                 --cov --cov-report=term-missing --cov-fail-under=95 "$@"
             ;;
         bounds)
-            NUMBA_BOUNDSCHECK=1 "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" "$@"
+            # nearly all of the time goes into compiling, which takes a fraction of it with less optimisation
+            NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" "$@"
             ;;
         portable)
             NUMBA_NLP_PLAIN=1 "$python" -m pytest "${workers[@]}" "${kernel_tests[@]}" "$@"

@@ -48,12 +48,12 @@ def draw_inputs() -> tuple[np.ndarray, np.ndarray]:
 
 def ours(kind: str, options: dict[str, Any]) -> Callable[[np.ndarray], Any]:
     """What changes the logits and gives tokens, or the candidates of beams."""
-    from numba_nlp.kernels.generation import row_rules, row_values, sampling
+    from numba_nlp.kernels.generation import row_rules, row_selection, row_values, sampling
     from numba_nlp.kernels.generation.rules import make_row_scratch, make_rules
 
     # compiled code knows functions by their own names only
     apply_rules, log_sum_exp_by_blocks = row_rules.apply_rules, row_values.log_sum_exp_by_blocks
-    largest, select_changed, sample_row = row_values.largest, row_values.select_changed, sampling.sample_row
+    largest, select_changed, sample_row = row_values.largest, row_selection.select_changed, sampling.sample_row
 
     @njit(nogil=True)
     def greedy(logits, histories, source, rules, scratch, tokens, values, indices):

@@ -86,7 +86,24 @@ def settle_config(
                 UserWarning,
                 stacklevel=_caller(),
             )
+    _refuse_ends_beyond(model, settled, options)
     return settled
+
+
+def _refuse_ends_beyond(model: Any, settled: GenerationConfig, options: Mapping[str, Any]) -> None:
+    """Refuse end tokens that the model cannot write, where a call asks for them.
+
+    Those of the checkpoint are left alone: files of a family say the same for smaller vocabularies, and rows just never
+    end by them. The padding may be any id: it stands behind the end of rows and is not read.
+    """
+    settings = model.settings
+    vocabulary = settings.decoder_vocabulary if hasattr(model, "encode_source") else settings.vocabulary
+    beyond = [token for token in settled.eos_ids if token >= vocabulary]
+    if beyond and settled.eos_token_id != GenerationConfig().for_model(model).eos_token_id:
+        raise ValueError(
+            f"`eos_token_id` holds {beyond[0]}, the model has tokens from 0 to {vocabulary - 1}; with None only "
+            "lengths and stop sequences end rows"
+        )
 
 
 def settle_score_config(

@@ -25,7 +25,7 @@ from numba_nlp.models.layers.activations import ACTIVATIONS
 from numba_nlp.models.layers.norms import RmsNorm
 from numba_nlp.models.layers.positions import CountedSines, LearnedPositions
 
-__all__ = ["Plan", "Weights", "choose_kind", "forget_packed", "has_step", "plan_of"]
+__all__ = ["Plan", "Weights", "check_weights", "forget_packed", "has_step", "plan_of"]
 
 Weights = Literal["auto", "float32", "float16", "bfloat16", "int8"]
 
@@ -35,6 +35,8 @@ class Plan(NamedTuple):
 
     Attributes
     ----------
+    kind : {"float32", "float16", "bfloat16", "int8"}
+        How matrices are kept.
     decoder : DecoderWeights
     encoder : DecoderWeights or None
         None: the model is a decoder alone.
@@ -42,6 +44,7 @@ class Plan(NamedTuple):
         For each layer of the decoder, keys and values of what the encoder gives.
     """
 
+    kind: WeightKind
     decoder: DecoderWeights
     encoder: DecoderWeights | None
     source_maps: AnyMatrices | None
@@ -53,9 +56,8 @@ class Plan(NamedTuple):
         return sum(array.nbytes for part in parts if isinstance(part, AnyMatrices) for array in part[1:5])
 
 
-#: Plans by model, and by kind: what its weights were then, and the plan.
-_plans: weakref.WeakKeyDictionary[nn.Module, dict[str, tuple[tuple[Any, ...], Plan]]] = weakref.WeakKeyDictionary()
-_kinds: weakref.WeakKeyDictionary[nn.Module, tuple[tuple[Any, ...], WeightKind]] = weakref.WeakKeyDictionary()
+#: By model: what its weights were when they were last looked at, and their plans by what was asked for.
+_plans: weakref.WeakKeyDictionary[nn.Module, tuple[tuple[Any, ...], dict[Weights, Plan]]] = weakref.WeakKeyDictionary()
 _lock = Lock()
 #: Numbers of each tensor that are compared with what they were.
 _LOOKED_AT = 16
@@ -66,53 +68,51 @@ def has_step(model: Any) -> bool:
     return isinstance(model, DecoderModel | EncoderDecoder)
 
 
-def choose_kind(model: Any, weights: Weights = "auto") -> WeightKind:
-    """How weights are kept.
+def check_weights(weights: Weights) -> None:
+    """Refuse a name that is of no kind of weights.
 
     Parameters
     ----------
-    model : Model
     weights : {"auto", "float32", "float16", "bfloat16", "int8"}
-        "auto": by as few bits as hold all weights exactly, 16 if the checkpoint had such numbers.
 
     Raises
     ------
     ValueError
-        There is no such kind.
+        It is none of these.
     """
     if weights not in get_args(Weights):
         raise ValueError(f"`weights` must be one of {', '.join(map(repr, get_args(Weights)))}, got {weights!r}")
-    if weights != "auto":
-        return weights
-    state = _state(model)
-    with _lock:
-        known = _kinds.get(model)
-        if known is None or known[0] != state:
-            known = _kinds[model] = (state, _fewest_bits(model))
-    return known[1]
 
 
-def plan_of(model: Any, kind: WeightKind) -> Plan:
+def plan_of(model: Any, weights: Weights = "auto") -> Plan:
     """The weights of a model, packed at the first call and again after they have changed.
 
     Parameters
     ----------
     model : Model
         One that `has_step`.
-    kind : {"float32", "float16", "bfloat16", "int8"}
+    weights : {"auto", "float32", "float16", "bfloat16", "int8"}
+        How they are kept. "auto": by as few bits as hold all of them exactly, 16 if the checkpoint had such numbers.
 
     Raises
     ------
     ValueError
-        A weight is not finite, or too large for the kind.
+        There is no such kind, or a weight is not finite, or too large for it.
     """
+    check_weights(weights)
     state = _state(model)
     with _lock:
-        plans = _plans.setdefault(model, {})
-        if kind not in plans or plans[kind][0] != state:
-            _refuse_weights(model, kind)
-            plans[kind] = (state, _pack(model, kind))
-        return plans[kind][1]
+        known = _plans.get(model)
+        if known is None or known[0] != state:
+            known = _plans[model] = (state, {})
+        plans = known[1]
+        if weights not in plans:
+            kind = _fewest_bits(model) if weights == "auto" else weights
+            if kind not in plans:
+                _refuse_weights(model, kind)
+                plans[kind] = _pack(model, kind)
+            plans[weights] = plans[kind]
+        return plans[weights]
 
 
 def _refuse_weights(model: Any, kind: WeightKind) -> None:
@@ -136,7 +136,6 @@ def forget_packed(model: Any) -> None:
     """
     with _lock:
         _plans.pop(model, None)
-        _kinds.pop(model, None)
 
 
 def _state(model: Any) -> tuple[Any, ...]:
@@ -151,9 +150,10 @@ def _state(model: Any) -> tuple[Any, ...]:
 def _look(tensor: Tensor) -> tuple[int, int, bytes]:
     # tensors made in inference mode count nothing
     written = 0 if tensor.is_inference() else tensor._version
-    flat = tensor.detach().reshape(-1)
-    some = flat[:: max(1, flat.numel() // _LOOKED_AT)].contiguous()
-    return tensor.data_ptr(), written, some.view(torch.uint8).numpy().tobytes()
+    found = tensor.detach()
+    # NumPy, which has no bfloat16, takes half the time of torch for so little
+    flat = (found.view(torch.int16) if found.dtype == torch.bfloat16 else found).numpy().reshape(-1)
+    return tensor.data_ptr(), written, flat[:: max(1, flat.size // _LOOKED_AT)].tobytes()
 
 
 def _fewest_bits(model: Any) -> WeightKind:
@@ -280,10 +280,10 @@ def _wider(kind: WeightKind, rms_norm: bool) -> WeightKind:
 
 def _pack(model: Any, kind: WeightKind) -> Plan:
     if isinstance(model, DecoderModel):
-        return Plan(_decoder(model, kind), None, None)
+        return Plan(kind, _decoder(model, kind), None, None)
     wider = _wider(kind, model.settings.decoder.rms_norm)
     maps = _matrices([block.source_attention.kv for block in model.decoder.blocks], wider)
-    return Plan(_stack(model, kind, decoder=True), _stack(model, kind, decoder=False), maps)
+    return Plan(kind, _stack(model, kind, decoder=True), _stack(model, kind, decoder=False), maps)
 
 
 def _decoder(model: DecoderModel, kind: WeightKind) -> DecoderWeights:

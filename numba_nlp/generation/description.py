@@ -8,7 +8,7 @@ import torch
 
 from numba_nlp.generation.arguments import settle_config
 from numba_nlp.generation.config import GenerationConfig
-from numba_nlp.generation.decode_plan import Weights, plan_of
+from numba_nlp.generation.decode_plan import Weights
 from numba_nlp.generation.engines import name_engine, refuse_weights
 from numba_nlp.generation.numba_steps import threads_of
 from numba_nlp.generation.step_choice import StepEngine, choose_steps
@@ -52,23 +52,22 @@ def describe(
     name = name_engine(engine, model.device)
     on_device = name == "device"
     if on_device:
-        refuse_weights(weights)
-    kind = None if on_device else choose_steps(model, cast(StepEngine, name), weights)
+        refuse_weights(weights, model.device)
+    plan = None if on_device else choose_steps(model, cast(StepEngine, name), weights)
     described: dict[str, Any] = {
         "family": model.family,
         "device": str(model.device),
         "dtype": _name(model.dtype),
         "encoder": "torch" if isinstance(model, EncoderDecoder) else None,
         "prompts": "torch",
-        "steps": "torch" if kind is None else "numba",
+        "steps": "torch" if plan is None else "numba",
         "choice": "torch" if on_device else "numba",
-        "weights": _name(model.dtype) if kind is None else kind,
+        "weights": _name(model.dtype) if plan is None else plan.kind,
         "packed_bytes": 0,
         "threads": torch.get_num_threads(),
         "vectors": VECTOR,
     }
-    if kind is not None:
-        plan = plan_of(model, kind)
+    if plan is not None:
         described.update(encoder=described["encoder"] and "numba", prompts="numba", packed_bytes=plan.nbytes)
         described["threads"] = threads_of(plan, torch.get_num_threads())
     return described

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from numba_nlp.generation.locked import locked
 from numba_nlp.generation.plan import Plan
 from numba_nlp.kernels.generation.row_edits import (
     allow_only,
@@ -121,7 +122,7 @@ class RowEdits:
         if first is not None:
             first()
         if self._prefix_function is not None:
-            self._allow(logits, rows, filled, numbers)
+            self._allow(logits, locked(rows), filled, numbers)
         if self._restricts:
             saved = self.scratch.saved
             restrict_rows(logits, shifts, rows, self._firsts, filled, self._sources, numbers, self.rules, saved)
@@ -129,8 +130,9 @@ class RowEdits:
             force_rows(logits, shifts, filled, self.rules)
         if self._processors:
             to_values(logits, shifts)
+            seen = locked(rows)
             for row in range(logits.shape[0]):
-                run_processors(self._processors, logits[row], rows[row, :filled])
+                run_processors(self._processors, logits[row], seen[row, :filled])
         return shifts
 
     def _forces(self, filled: int) -> bool:
@@ -172,11 +174,18 @@ def take_allowed(given: Any, prompt: int, tokens: np.ndarray, vocabulary: int) -
     ------
     ValueError
         There is none, or one that is no token.
+    TypeError
+        It gave a mask.
     """
     try:
         allowed = np.unique(np.asarray(given))
     except (TypeError, ValueError):  # rows of unlike lengths, or kinds without an order
         allowed = np.zeros(0, np.int64)
+    if allowed.dtype == np.bool_:
+        raise TypeError(
+            f"`prefix_allowed_tokens_fn` must give ids, got a mask of {np.asarray(given).size} bools for prompt "
+            f"{prompt}; give the places at which it is true: np.flatnonzero(mask)"
+        )
     if allowed.dtype.kind not in "iu" or not allowed.size or allowed[0] < 0 or allowed[-1] >= vocabulary:
         raise ValueError(
             f"`prefix_allowed_tokens_fn` must give ids from 0 to {vocabulary - 1}, at least one, for prompt {prompt} "

@@ -12,13 +12,14 @@ import torch
 
 from numba_nlp.generation.beam_search import FoundRows, search_beams
 from numba_nlp.generation.choice import Streamer, choose_tokens
-from numba_nlp.generation.decode_plan import Weights
+from numba_nlp.generation.decode_plan import Weights, check_weights
 from numba_nlp.generation.device.host_calls import HostCalls
 from numba_nlp.generation.device.run import generate_on_device
 from numba_nlp.generation.edits import PrefixFunction, Processor, RowEdits
 from numba_nlp.generation.group_search import search_groups
+from numba_nlp.generation.memory_check import check_memory
 from numba_nlp.generation.plan import Plan
-from numba_nlp.generation.step_choice import StepEngine, opened_steps
+from numba_nlp.generation.step_choice import StepEngine, choose_steps, opened_steps
 from numba_nlp.generation.text_ends import TextEnds
 
 __all__ = ["ENGINES", "FASTEST", "Request", "choose_engine", "name_engine", "refuse_weights"]
@@ -53,10 +54,11 @@ class Request:
 def _with_steps(request: Request, engine: StepEngine) -> FoundRows:
     """Steps on the host or by torch, the rest compiled on the host."""
     plan = request.plan
+    check_memory(request.model, plan)
     edits = RowEdits(plan, request.processors, request.prefix_function)
     positions = max(plan.max_length - 1, plan.prompt_width)
-    given = request.model, plan.prompts, plan.source, plan.per_prompt, positions, engine, request.weights
-    with opened_steps(*given) as steps:
+    packed = choose_steps(request.model, engine, request.weights)
+    with opened_steps(request.model, packed, plan.prompts, plan.source, plan.per_prompt, positions) as steps:
         if plan.config.num_beam_groups > 1:
             return search_groups(steps, plan, edits, request.text_ends)
         if plan.config.num_beams > 1:
@@ -64,21 +66,35 @@ def _with_steps(request: Request, engine: StepEngine) -> FoundRows:
         return choose_tokens(steps, plan, edits, request.text_ends, request.streamer, request.seed)
 
 
-def refuse_weights(weights: Weights) -> None:
+def refuse_weights(weights: Weights, device: torch.device) -> None:
     """Refuse another kind of weights than the model has, for the engine "device".
+
+    Parameters
+    ----------
+    weights : str
+        As of :func:`numba_nlp.generation.generate`.
+    device : torch.device
+        Of the model.
 
     Raises
     ------
     ValueError
         One is asked for.
     """
+    check_weights(weights)
     if weights != "auto":
-        raise ValueError(f"`weights` {weights!r} is of Numba's steps; leave it out, or `engine` 'device'")
+        # on CUDA there is no other engine to fall back to
+        way = "leave out `engine`" if device.type == "cpu" else "move the model: model.to('cpu')"
+        raise ValueError(
+            f"`weights` {weights!r} is a choice of Numba's steps, and `engine` 'device' takes the model's own: leave "
+            f"out `weights`, or {way}"
+        )
 
 
 def _on_the_device(request: Request) -> FoundRows:
     """Everything by torch, where the model is."""
-    refuse_weights(request.weights)
+    refuse_weights(request.weights, request.model.device)
+    check_memory(request.model, request.plan)
     calls = HostCalls(request.plan, request.processors, request.prefix_function, request.text_ends)
     return generate_on_device(request.model, request.plan, request.seed, calls, request.streamer)
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from numba_nlp.generation.decode_plan import Plan, plan_of
-from numba_nlp.generation.packing import WeightKind
+from numba_nlp.generation.decode_plan import Plan
 from numba_nlp.generation.prompts import Rows
 from numba_nlp.generation.reading import Reader
 from numba_nlp.generation.step_memory import new_row_memory, new_step_scratch, no_sources
@@ -41,15 +40,14 @@ class NumbaSteps:
     ----------
     model, prompts, source, per_prompt, positions
         As of ``TorchSteps``.
-    kind : {"float32", "float16", "bfloat16", "int8"}
-        How weights are kept.
+    plan : Plan
+        The packed weights of the model.
     """
 
     def __init__(
-        self, model: Any, prompts: Rows, source: Rows | None, per_prompt: int, positions: int, kind: WeightKind
+        self, model: Any, plan: Plan, prompts: Rows, source: Rows | None, per_prompt: int, positions: int
     ) -> None:
         self._prompts, self._source, self._per_prompt = prompts, source, per_prompt
-        plan = plan_of(model, kind)
         self._weights = plan.decoder
         groups, width = prompts.ids.shape
         n_rows, n_threads = groups * per_prompt, threads_of(plan, torch.get_num_threads())
@@ -59,9 +57,11 @@ class NumbaSteps:
         self._column, self._half = width, 0
         self._logits = np.empty((n_rows, self._weights.logits.outputs + self._weights.last_logits.outputs), np.float32)
         source_width = 0 if source is None else padded(source.ids.shape[1])
-        self._scratch = new_step_scratch(self._weights, n_rows, per_prompt, positions, source_width, n_threads, kind)
+        self._scratch = new_step_scratch(
+            self._weights, n_rows, per_prompt, positions, source_width, n_threads, plan.kind
+        )
         self._team = Team(n_threads)
-        self._reader = Reader(model, plan, kind, self._team)
+        self._reader = Reader(model, plan, self._team)
 
     def start(self) -> np.ndarray:
         """Read sources and prompts."""

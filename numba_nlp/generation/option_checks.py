@@ -102,6 +102,10 @@ def _early_stopping(value: Any) -> bool | str:
 
 _share = _number("a probability above 0, up to 1", lambda value: 0.0 < value <= 1.0)
 _positive = _number("a number above 0", lambda value: value > 0.0)
+# what logits are divided by: of less, float32 would not hold logits of some millions any more
+_temperature = _number(
+    "a number of at least 1e-30 (for the most probable tokens leave out `do_sample`)", lambda value: value >= 1e-30
+)
 
 #: What each option may be: the check gives the value in the form in which it is kept.
 _KINDS: dict[str, Check] = {
@@ -115,7 +119,7 @@ _KINDS: dict[str, Check] = {
     "num_beam_groups": _whole(1),
     "diversity_penalty": _number("a number of at least 0", lambda value: value >= 0.0),
     "num_return_sequences": _whole(1),
-    "temperature": _positive,
+    "temperature": _temperature,
     "top_k": lambda value: 0 if value is None else _whole(0)(value),
     "top_p": _share,
     "min_p": _optional(_number("a probability from 0 to 1", lambda value: 0.0 <= value <= 1.0)),

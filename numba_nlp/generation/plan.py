@@ -18,6 +18,8 @@ __all__ = ["Plan", "make_plan", "ragged_ids"]
 
 #: New tokens where nothing is said of lengths.
 _DEFAULT_NEW_TOKENS = 20
+#: Columns are counted in int32.
+_MOST_COLUMNS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,11 @@ class Plan:
     def prompt_width(self) -> int:
         """Columns of the prompts."""
         return int(self.prompts.ids.shape[1])
+
+    @property
+    def said_length(self) -> str:
+        """The option that says how long rows may become, for errors."""
+        return _said_length(self.config)
 
     @property
     def new_tokens(self) -> int:
@@ -229,6 +236,7 @@ def _prompts(config: GenerationConfig, ids: Any, mask: Any, vocabulary: int, pad
     if ids is None:
         if config.bos_token_id is None:
             raise ValueError("`input_ids` is missing, and there is no `bos_token_id` to begin with")
+        _refuse_beyond("bos_token_id", config.bos_token_id, vocabulary)
         ids, mask = [[config.bos_token_id]], None
     pad = config.pad_token_id if config.pad_token_id is not None else padding
     pad = pad if pad < vocabulary else 0  # it is masked, but must be a token of the model
@@ -243,7 +251,10 @@ def _decoder_prompts(
     config: GenerationConfig, source: Rows, ids: Any, mask: Any, vocabulary: int, padding: int
 ) -> Rows:
     sentences = source.ids.shape[0]
-    start = config.decoder_start_token_id if config.decoder_start_token_id is not None else config.bos_token_id
+    name = "bos_token_id" if config.decoder_start_token_id is None else "decoder_start_token_id"
+    start = getattr(config, name)
+    if start is not None:
+        _refuse_beyond(name, start, vocabulary)
     if ids is None:
         if mask is not None:
             raise ValueError("`decoder_attention_mask` is given without `decoder_input_ids`")
@@ -274,30 +285,43 @@ def _refuse_empty(rows: Rows, name: str) -> None:
 
 
 def _check_ids(config: GenerationConfig, vocabulary: int) -> None:
-    single = ("forced_bos_token_id", "decoder_start_token_id")
-    named = [(name, getattr(config, name)) for name in single if getattr(config, name) is not None]
-    named += [("forced_eos_token_id", token) for token in config.forced_eos_ids]
+    named = [("forced_eos_token_id", token) for token in config.forced_eos_ids]
+    if config.forced_bos_token_id is not None:
+        named.append(("forced_bos_token_id", config.forced_bos_token_id))
     for name in ("suppress_tokens", "begin_suppress_tokens"):
         named += [(name, token) for token in getattr(config, name) or ()]
     for name in ("bad_words_ids", "stop_sequences"):
         named += [(name, token) for row in getattr(config, name) or () for token in row]
     for name, token in named:
-        if token >= vocabulary:
-            raise ValueError(f"`{name}` holds {token}, the model has tokens from 0 to {vocabulary - 1}")
+        _refuse_beyond(name, token, vocabulary)
+
+
+def _refuse_beyond(name: str, token: int, vocabulary: int) -> None:
+    if token >= vocabulary:
+        raise ValueError(f"`{name}` holds {token}, the model has tokens from 0 to {vocabulary - 1}")
+
+
+def _said_length(config: GenerationConfig) -> str:
+    if config.max_new_tokens is not None:
+        return f"`max_new_tokens` {config.max_new_tokens}"
+    if config.max_length is not None:
+        return f"`max_length` {config.max_length}"
+    return f"the default of {_DEFAULT_NEW_TOKENS} new tokens"
 
 
 def _max_length(config: GenerationConfig, width: int, positions: int | None) -> int:
+    said = _said_length(config)
     if config.max_new_tokens is not None:
-        said, longest = f"`max_new_tokens` {config.max_new_tokens}", width + config.max_new_tokens
+        longest = width + config.max_new_tokens
     elif config.max_length is not None:
-        said, longest = f"`max_length` {config.max_length}", config.max_length
+        longest = config.max_length
         if longest <= width:
             raise ValueError(
                 f"{said} leaves no room for a new token behind prompts of {width} tokens; raise it, or say "
                 "`max_new_tokens`, which does not count the prompt"
             )
     else:
-        said, longest = f"the default of {_DEFAULT_NEW_TOKENS} new tokens", width + _DEFAULT_NEW_TOKENS
+        longest = width + _DEFAULT_NEW_TOKENS
         if positions is not None and width < positions:
             longest = min(longest, positions)
     # the last token of a row is not read any more
@@ -305,5 +329,10 @@ def _max_length(config: GenerationConfig, width: int, positions: int | None) -> 
         raise ValueError(
             f"prompts of {width} tokens and {said} need {longest - 1} positions, the model has {positions}; cut the "
             "prompts, or ask for fewer tokens"
+        )
+    if longest > _MOST_COLUMNS:
+        raise ValueError(
+            f"prompts of {width} tokens and {said} make rows of {longest} tokens, and the most is {_MOST_COLUMNS}; ask "
+            "for fewer tokens"
         )
     return longest

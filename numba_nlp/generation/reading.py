@@ -40,13 +40,11 @@ class Reader:
     model : Model
     plan : Plan
         Its packed weights.
-    kind : {"float32", "float16", "bfloat16", "int8"}
-        Of these.
     team : Team
     """
 
-    def __init__(self, model: Any, plan: Plan, kind: WeightKind, team: Team) -> None:
-        self._model, self._plan, self._kind, self._team = model, plan, kind, team
+    def __init__(self, model: Any, plan: Plan, team: Team) -> None:
+        self._model, self._plan, self._team = model, plan, team
 
     def sources(self, source: Rows) -> SourceMemory:
         """Run the encoder; gives the keys and values of each layer of the decoder.
@@ -69,7 +67,7 @@ class Reader:
         mask = mask | ~mask.any(1, keepdims=True)
         held = new_source_memory(decoder, mask)
         no_memory = new_row_memory(decoder, np.ones((0, 0), bool), 1, 0)
-        for some, scratch in _chunks(mask, weights, self._kind, self._team.n_threads, int(columns_of(maps))):
+        for some, scratch in _chunks(mask, weights, self._plan.kind, self._team.n_threads, int(columns_of(maps))):
             hidden = _taken(embedded, some)
             self._read(some, False, weights, no_memory, scratch, hidden)
             self._team.run(
@@ -99,7 +97,7 @@ class Reader:
         positions = torch.from_numpy(np.maximum(counted - 1, 0))
         embedded = decoder.tokens(torch.from_numpy(prompts.ids)) + decoder.positions(positions)
         last = np.empty((len(mask), weights.tokens.shape[1]), np.float32)
-        for some, scratch in _chunks(mask, weights, self._kind, self._team.n_threads):
+        for some, scratch in _chunks(mask, weights, self._plan.kind, self._team.n_threads):
             hidden = _taken(embedded, some)
             self._read(some, True, weights, memory, scratch, hidden)
             last[some.rows] = hidden[some.starts[1:] - 1]

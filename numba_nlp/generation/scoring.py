@@ -12,7 +12,7 @@ from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.generation.decode_plan import Weights
 from numba_nlp.generation.plan import make_plan
 from numba_nlp.generation.prompts import take_rows
-from numba_nlp.generation.step_choice import StepEngine, opened_steps
+from numba_nlp.generation.step_choice import StepEngine, choose_steps, opened_steps
 from numba_nlp.kernels.generation.chosen import score_tokens
 
 __all__ = ["ContinuationScores", "score"]
@@ -130,7 +130,8 @@ def score(
                 f"model has {most}; cut them"
             )
         tokens = np.ascontiguousarray(np.where(counted, given.ids, 0).T)
-        with opened_steps(model, plan.prompts, plan.source, rows // prompts, positions, computed, weights) as steps:
+        packed = choose_steps(model, computed, weights)
+        with opened_steps(model, packed, plan.prompts, plan.source, rows // prompts, positions) as steps:
             logits = steps.start()
             for column in range(width):
                 score_tokens(logits, tokens[column], values[column])

@@ -9,9 +9,8 @@ from typing import Any, Literal
 import torch
 
 from numba_nlp.errors import UnsupportedFeatureError
-from numba_nlp.generation.decode_plan import Weights, choose_kind, has_step
+from numba_nlp.generation.decode_plan import Plan, Weights, check_weights, has_step, plan_of
 from numba_nlp.generation.numba_steps import NumbaSteps
-from numba_nlp.generation.packing import WeightKind
 from numba_nlp.generation.prompts import Rows
 from numba_nlp.generation.step_fit import what_was_changed
 from numba_nlp.generation.steps import Steps
@@ -25,8 +24,8 @@ StepEngine = Literal["auto", "numba", "torch"]
 _DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 
-def choose_steps(model: Any, engine: StepEngine = "auto", weights: Weights = "auto") -> WeightKind | None:
-    """How the weights of a Numba step are kept, or None for torch's steps.
+def choose_steps(model: Any, engine: StepEngine = "auto", weights: Weights = "auto") -> Plan | None:
+    """The packed weights of a Numba step, or None for torch's steps. The model is looked at once.
 
     Parameters
     ----------
@@ -39,27 +38,31 @@ def choose_steps(model: Any, engine: StepEngine = "auto", weights: Weights = "au
     Raises
     ------
     ValueError
-        There is no such engine or kind, or torch is to keep weights otherwise than the model has them.
+        There is no such engine or kind, torch is to keep weights otherwise than the model has them, or weights are
+        not finite or too large for the kind.
     UnsupportedFeatureError
         Numba is asked for and has no step for this model.
     """
     if engine not in ("auto", "numba", "torch"):
         raise ValueError(f"`engine` must be 'auto', 'numba' or 'torch', got {engine!r}")
-    kind = None if weights == "auto" else choose_kind(model, weights)
+    check_weights(weights)
     if engine == "torch":
-        if kind is not None:
-            raise ValueError(f"`weights` {weights!r} is of Numba's steps; leave it out, or `engine` 'torch'")
+        if weights != "auto":
+            raise ValueError(
+                f"`weights` {weights!r} is a choice of Numba's steps, and `engine` 'torch' takes the model's own: "
+                "leave out `weights`, or leave out `engine`"
+            )
         return None
     why = _why_not(model)
     if why is not None:
-        if engine == "numba" or kind is not None:
+        if engine == "numba" or weights != "auto":
             asked = "`engine` 'numba'" if engine == "numba" else f"`weights` {weights!r}"
             raise UnsupportedFeatureError(f"{asked}: {why}; leave it out")
         return None
-    if engine == "auto" and kind is None and not VECTOR:
+    if engine == "auto" and weights == "auto" and not VECTOR:
         # the plain form of the products is slower than torch's
         return None
-    return choose_kind(model, "auto") if kind is None else kind
+    return plan_of(model, weights)
 
 
 def _why_not(model: Any) -> str | None:
@@ -78,28 +81,21 @@ def _why_not(model: Any) -> str | None:
 
 @contextmanager
 def opened_steps(
-    model: Any,
-    prompts: Rows,
-    source: Rows | None,
-    per_prompt: int,
-    positions: int,
-    engine: StepEngine,
-    weights: Weights,
+    model: Any, packed: Plan | None, prompts: Rows, source: Rows | None, per_prompt: int, positions: int
 ) -> Iterator[Steps]:
-    """Steps of the engine that is asked for; their threads end with the block.
+    """Steps by Numba or torch; their threads end with the block.
 
     Parameters
     ----------
     model, prompts, source, per_prompt, positions
         As of `TorchSteps`.
-    engine, weights
-        As of :func:`choose_steps`.
+    packed : Plan or None
+        Of :func:`choose_steps`.
     """
-    kind = choose_steps(model, engine, weights)
-    if kind is None:
+    if packed is None:
         yield TorchSteps(model, prompts, source, per_prompt, positions)
         return
-    steps = NumbaSteps(model, prompts, source, per_prompt, positions, kind)
+    steps = NumbaSteps(model, packed, prompts, source, per_prompt, positions)
     try:
         yield steps
     finally:

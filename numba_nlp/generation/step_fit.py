@@ -76,10 +76,9 @@ def _unlike_blocks(stack: Any, model: Any, side: str) -> Iterator[str]:
     shape = s if isinstance(model, DecoderModel) else getattr(s, side)
     norm_type = RmsNorm if getattr(shape, "rms_norm", False) else nn.LayerNorm
     blocks = list(stack.blocks)
-    first = [(name, type(module)) for name, module in blocks[0].named_modules()] if blocks else []
-    like = _tensors(blocks[0]) if blocks else {}
+    first = _parts(blocks[0]) if blocks else []
     for number, block in enumerate(blocks):
-        if _tensors(block) != like or [(name, type(module)) for name, module in block.named_modules()] != first:
+        if _parts(block) != first:
             yield f"{side}.blocks.{number} is unlike the first one"
         if block.feed_forward.activation not in ACTIVATIONS.values():
             yield f"{side}.blocks.{number} has an activation that kernels do not know"
@@ -99,9 +98,12 @@ def _unlike_blocks(stack: Any, model: Any, side: str) -> Iterator[str]:
             yield f"{side}.{name} is another norm than the model was made with"
 
 
-def _tensors(module: nn.Module) -> dict[str, Any]:
-    """Shapes of all parameters, by name."""
-    return {name: tensor.shape for name, tensor in module.named_parameters()}
+def _parts(block: nn.Module) -> list[tuple[Any, ...]]:
+    """Names and kinds of all modules of a block, and names and shapes of their parameters."""
+    return [
+        (name, type(module), *((key, None if one is None else one.shape) for key, one in module._parameters.items()))
+        for name, module in block.named_modules()
+    ]
 
 
 def _shapes(model: Any) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from numba_nlp.errors import UnknownTokenError
+from numba_nlp.generation.locked import locked
 
 __all__ = ["Decode", "TokenText", "take_decoder"]
 
@@ -133,7 +134,7 @@ def take_decoder(tokenizer: Any, decode: Any, *, skip_special_tokens: bool = Fal
             raise TypeError("`tokenizer` and `decode` are both given: ids become text by one of them")
         if not callable(decode):
             raise TypeError(f"`decode` must be a function from ids to text, got {type(decode).__name__}")
-        return TokenText(decode, "`decode`")
+        return TokenText(lambda ids: decode(locked(ids)), "`decode`")
     if tokenizer is None:
         return None
     if hasattr(tokenizer, "settled_length"):

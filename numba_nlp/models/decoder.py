@@ -269,9 +269,9 @@ class DecoderModel(Model):
         positions = s.positions if positions is None else positions
         if positions > s.positions:
             raise ValueError(f"positions={positions}: the model has {s.positions} positions")
-        return KVCache(**self._cache_shape(), rows=rows, positions=positions, static=static)
+        return KVCache(**self.cache_shape(), rows=rows, positions=positions, static=static)
 
-    def _cache_shape(self) -> dict[str, Any]:
+    def cache_shape(self) -> dict[str, Any]:
         """What a cache must be like to fit."""
         s, weight = self.settings, self.decoder.tokens.weight
         return {
@@ -346,7 +346,7 @@ class DecoderModel(Model):
             raise ValueError(
                 f"a model with the head {self.head!r} gives no next token; load it with head='language_model'"
             )
-        check_cache(cache, self._cache_shape(), source=False, longest=self.settings.positions)
+        check_cache(cache, self.cache_shape(), source=False, longest=self.settings.positions)
 
     def _logits(self, hidden: Tensor) -> Tensor:
         assert self.output is not None

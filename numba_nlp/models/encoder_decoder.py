@@ -228,7 +228,7 @@ class EncoderDecoder(Model):
             name = "positions" if positions > s.positions else "source_positions"
             raise ValueError(f"{name}={max(positions, source_positions)}: the model has {s.positions} positions")
         return KVCache(
-            **self._cache_shape(),
+            **self.cache_shape(),
             rows=rows,
             positions=positions,
             sentences=rows if sentences is None else sentences,
@@ -236,7 +236,7 @@ class EncoderDecoder(Model):
             static=static,
         )
 
-    def _cache_shape(self) -> dict[str, Any]:
+    def cache_shape(self) -> dict[str, Any]:
         """What a cache must be like to fit."""
         shape, weight = self.settings.decoder, self.tokens.weight
         return {
@@ -277,7 +277,7 @@ class EncoderDecoder(Model):
         """
         refuse_unknown(others, self.encode_source, "token_type_ids")
         if cache is not None:
-            check_cache(cache, self._cache_shape(), source=True, longest=self.settings.positions)
+            check_cache(cache, self.cache_shape(), source=True, longest=self.settings.positions)
         ids, mask = self._take_source(input_ids, attention_mask)
         if cache is not None and cache.sentences != ids.shape[0]:
             raise ValueError(f"the cache holds {cache.sentences} sentences, got {ids.shape[0]} rows of `input_ids`")
@@ -314,7 +314,7 @@ class EncoderDecoder(Model):
             CUDA device are not looked at.
         """
         decoder = self._generating_decoder()
-        check_cache(cache, self._cache_shape(), source=True, longest=self.settings.positions)
+        check_cache(cache, self.cache_shape(), source=True, longest=self.settings.positions)
         ids, mask = take_prompt(self, decoder_input_ids, decoder_attention_mask, self.settings.decoder_vocabulary)
         return self._logits(decoder.extend(ids, self._embed_decoder(ids), mask, cache)[:, -1])
 
@@ -343,7 +343,7 @@ class EncoderDecoder(Model):
             The cache is as it was then.
         """
         decoder = self._generating_decoder()
-        check_cache(cache, self._cache_shape(), source=True, longest=self.settings.positions)
+        check_cache(cache, self.cache_shape(), source=True, longest=self.settings.positions)
         ids = take_step(tokens, cache, self.settings.decoder_vocabulary)
         return self._logits(decoder.extend(ids, self._embed_decoder(ids), None, cache)[:, 0])
 

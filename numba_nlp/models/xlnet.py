@@ -245,6 +245,17 @@ class Xlnet(Model):
         }
         return (content, counts, more) if query is None else (query, None, more)
 
+    def cache_shape(self) -> dict[str, Any]:
+        """What a cache must be like to fit."""
+        s, weight = self.settings, self.tokens.weight
+        return {
+            "layers": s.layers,
+            "heads": s.heads,
+            "head_width": s.head_width,
+            "dtype": weight.dtype,
+            "device": weight.device,
+        }
+
     def new_cache(self, rows: int, positions: int, *, static: bool = False) -> XlnetCache:
         """A cache for `prompt` and `step`, for the weights as they are now.
 

@@ -95,23 +95,11 @@ def make_cache(model: Xlnet, rows: int, positions: int, *, static: bool) -> Xlne
     sinusoids = model.sinusoids(positions + 1, -2)
     return XlnetCache(
         position_keys=torch.stack([block.attention.position_keys(sinusoids) for block in model.blocks]),
-        **_shape(model),
+        **model.cache_shape(),
         rows=rows,
         positions=positions,
         static=static,
     )
-
-
-def _shape(model: Xlnet) -> dict[str, Any]:
-    """What a cache must be like to fit."""
-    s, weight = model.settings, model.tokens.weight
-    return {
-        "layers": s.layers,
-        "heads": s.heads,
-        "head_width": s.head_width,
-        "dtype": weight.dtype,
-        "device": weight.device,
-    }
 
 
 def _check(model: Xlnet, cache: XlnetCache) -> None:
@@ -120,7 +108,7 @@ def _check(model: Xlnet, cache: XlnetCache) -> None:
         raise ValueError(
             f"a model with the head {model.head!r} gives no next token; load it with head='language_model'"
         )
-    check_cache(cache, _shape(model), source=False, longest=model.settings.memory, kind=XlnetCache)
+    check_cache(cache, model.cache_shape(), source=False, longest=model.settings.memory, kind=XlnetCache)
 
 
 def read_prompt(model: Xlnet, input_ids: Any, attention_mask: Any, cache: XlnetCache) -> Tensor:

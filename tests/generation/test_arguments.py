@@ -95,12 +95,47 @@ def test_processors_of_transformers(gpt2: Any) -> None:
 
 
 @pytest.mark.usefixtures("each_engine")
-@pytest.mark.parametrize(
-    "given", [None, [], "a", [1.5], [True], [[1], [2, 3]], {3}, [40], [-1], [2**63], [None]], ids=str
-)
+@pytest.mark.parametrize("given", [None, [], "a", [1.5], [[1], [2, 3]], {3}, [40], [-1], [2**63], [None]], ids=str)
 def test_a_prefix_function_that_gives_nonsense(gpt2: Any, given: Any) -> None:
     with pytest.raises(ValueError, match=r"must give ids from 0 to 39, at least one, for prompt 0 after the tokens"):
         gpt2.generate([[5]], prefix_allowed_tokens_fn=lambda prompt, tokens: given, **SHORT)
+
+
+@pytest.mark.usefixtures("each_engine")
+@pytest.mark.parametrize("given", [[True, False], np.arange(40) > 3, torch.arange(40) > 3, True], ids=str)
+def test_a_prefix_function_that_gives_a_mask(gpt2: Any, given: Any) -> None:
+    n = np.asarray(given).size
+    with pytest.raises(TypeError, match=rf"a mask of {n} bools for prompt 0; give the .* np.flatnonzero\(mask\)"):
+        gpt2.generate([[5]], prefix_allowed_tokens_fn=lambda prompt, tokens: given, **SHORT)
+
+
+@pytest.mark.usefixtures("each_engine")
+@pytest.mark.parametrize("beams", [1, 2])
+def test_rows_of_a_search_cannot_be_written(gpt2: Any, beams: int) -> None:
+    def write(tokens: Any) -> Any:
+        tokens[0] = 3
+
+    callables: list[dict[str, Any]] = [
+        {"processors": [lambda values, tokens: write(tokens)]},
+        {"prefix_allowed_tokens_fn": lambda prompt, tokens: write(tokens)},
+        {"stop_strings": "x", "decode": write},
+    ]
+    for given in callables:
+        with pytest.raises(ValueError, match="read-only"):
+            gpt2.generate([[5, 6]], num_beams=beams, **given, **SHORT)
+
+
+@pytest.mark.usefixtures("each_engine")
+def test_what_streamers_get_is_theirs(gpt2: Any) -> None:
+    class Eraser:
+        def put(self, value: Any) -> None:
+            value.zero_()
+
+        def end(self) -> None:
+            pass
+
+    expected = gpt2.generate([[5, 6], [7, 8]], **SHORT).sequences
+    assert torch.equal(gpt2.generate([[5, 6], [7, 8]], streamer=Eraser(), **SHORT).sequences, expected)
 
 
 def test_what_a_prefix_function_may_give(gpt2: Any) -> None:

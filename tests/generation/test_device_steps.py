@@ -16,6 +16,7 @@ from numba_nlp.generation import GenerationConfig, describe  # noqa: E402
 from numba_nlp.generation.device import repeated, run  # noqa: E402
 from numba_nlp.generation.device.host_calls import HostCalls  # noqa: E402
 from numba_nlp.generation.device.run import DeviceSteps, make_search  # noqa: E402
+from numba_nlp.generation.engines import refuse_weights  # noqa: E402
 from numba_nlp.generation.plan import make_plan  # noqa: E402
 from numba_nlp.models import create_model  # noqa: E402
 from tests.generation.tape import capture_on_tape  # noqa: E402
@@ -147,7 +148,8 @@ def test_captured_steps_give_the_same(family: str, taped: list[int], tmp_path: P
         case = draw_own_case(generator, pair, "device") if number % 2 else draw_case(generator, pair)
         case.engine = "device"
         case.options["max_new_tokens"] = 14
-        case.options.pop("max_length", None)
+        for ending in ("max_length", "stop_strings", "tokenizer"):
+            case.options.pop(ending, None)
         verdict, why = compare_engines(pair, case)
         assert verdict != "different", f"{case.options}\n{why}"
     assert len(taped) == 4
@@ -259,10 +261,15 @@ def test_engines_by_name() -> None:
     model = create_model(GPT2, head="language_model")
     with pytest.raises(ValueError, match="`engine` must be one of 'auto', 'numba', 'torch', 'device', got 'fast'"):
         model.generate([[3]], engine="fast")
-    with pytest.raises(ValueError, match="`weights` 'int8' is of Numba's steps"):
+    message = "`weights` 'int8' is .* and `engine` 'device' .*: leave out `weights`, or leave out `engine`"
+    with pytest.raises(ValueError, match=message):
         model.generate([[3]], engine="device", weights="int8")
-    with pytest.raises(ValueError, match="`weights` 'int8' is of Numba's steps"):
+    with pytest.raises(ValueError, match=message):
         describe(model, engine="device", weights="int8")
+    with pytest.raises(ValueError, match=r"leave out `weights`, or move the model: model.to\('cpu'\)"):
+        refuse_weights("int8", torch.device("cuda"))
+    with pytest.raises(ValueError, match="`weights` must be one of"):
+        model.generate([[3]], engine="device", weights="int4")
     what = describe(model, engine="device")
     assert (what["steps"], what["choice"]) == ("torch", "torch")
     with pytest.raises(ValueError, match="the model is on meta"):

@@ -21,6 +21,7 @@ from numba_nlp.generation.device.row_rules import Restrictions  # noqa: E402
 from numba_nlp.kernels.generation import beam_groups, beam_sampling, beams, sampling  # noqa: E402
 from numba_nlp.kernels.generation import counter_random as random_kernels  # noqa: E402
 from numba_nlp.kernels.generation import row_rules as rule_kernels  # noqa: E402
+from numba_nlp.kernels.generation import row_selection as selection_kernels  # noqa: E402
 from numba_nlp.kernels.generation import row_values as value_kernels  # noqa: E402
 from numba_nlp.kernels.generation import warpers as warp_kernels  # noqa: E402
 from numba_nlp.kernels.generation.rules import make_row_scratch, make_rules  # noqa: E402
@@ -68,7 +69,7 @@ def test_sums_of_what_is_no_number():
 def test_selections_are_the_same(row, k):
     k = min(k, len(row))
     values, ids = np.zeros(k, np.float32), np.zeros(k, np.int32)
-    value_kernels.select_top(row, k, make_row_scratch(len(row), 1).maxima, values, ids)
+    selection_kernels.select_top(row, k, make_row_scratch(len(row), 1).maxima, values, ids)
     got_values, got_ids = row_values.select_top(tensor(row)[None], k)
     assert got_ids[0].tolist() == ids.tolist()
     np.testing.assert_array_equal(got_values[0], values)

@@ -173,6 +173,30 @@ def test_weights_changed_behind_torch_are_packed_again(gpt2: Any, through: str) 
     torch.testing.assert_close(changed, score(model, IDS, IDS, engine="torch").scores, atol=1e-4, rtol=1e-4)
 
 
+def test_a_generation_looks_at_the_model_once(gpt2: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    for module, name in ((decode_plan, "_state"), (step_choice, "what_was_changed")):
+        look = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda model, name=name, look=look: looks.append(name) or look(model))
+    for call in (lambda: gpt2.generate(IDS, max_new_tokens=2), lambda: score(gpt2, IDS, IDS), lambda: describe(gpt2)):
+        looks.clear()
+        call()
+        assert sorted(looks) == ["_state", "what_was_changed"]
+
+
+def test_plans_are_kept_by_kind(gpt2: Any) -> None:
+    model = pickle.loads(pickle.dumps(gpt2))
+    plan, narrow = decode_plan.plan_of(model), decode_plan.plan_of(model, "int8")
+    assert (plan.kind, narrow.kind) == ("float32", "int8")
+    assert decode_plan.plan_of(model) is decode_plan.plan_of(model, "float32") is plan
+    assert decode_plan.plan_of(model, "int8") is narrow
+    with torch.no_grad():
+        model.decoder.norm.bias.add_(1.0)
+    # those of before are kept no longer, whatever their kind
+    assert decode_plan.plan_of(model) is not plan
+    assert list(decode_plan._plans[model][1]) == ["float32", "auto"]
+
+
 def test_packed_weights_can_be_forgotten(gpt2: Any) -> None:
     model = pickle.loads(pickle.dumps(gpt2))
     before = score(model, IDS, IDS).scores
@@ -367,7 +391,8 @@ def test_refusals(gpt2: Any) -> None:
         gpt2.generate(IDS, weights="int4")
     with pytest.raises(ValueError, match=r"`engine` must be one of .*, got 'rust'"):
         gpt2.generate(IDS, engine="rust")
-    with pytest.raises(ValueError, match=r"`weights` 'int8' is of Numba's steps"):
+    message = "`weights` 'int8' is .* and `engine` 'torch' .*: leave out `weights`, or leave out `engine`"
+    with pytest.raises(ValueError, match=message):
         generate(gpt2, IDS, engine="torch", weights="int8")
     with pytest.raises(UnsupportedFeatureError, match=r"compute in float32, and the model is of float64"):
         pickle.loads(pickle.dumps(gpt2)).double().generate(IDS, engine="numba")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ def frozen(array: Any) -> Any:
     return array
 
 
-@lru_cache(maxsize=8)
+@cache
 def model(name: str) -> Model:
     return Model(name)
 

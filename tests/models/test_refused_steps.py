@@ -171,7 +171,7 @@ def test_caches_of_other_models(models: dict[str, Any], tmp_path: Path) -> None:
     assert_untouched(alone, lambda: xlnet.step([1] * 4, alone), ValueError, "the type KVCache")
     of_xlnet = begun(xlnet)
     assert_untouched(of_xlnet, lambda: gpt2.step([1] * 4, of_xlnet), ValueError, "the type XlnetCache")
-    wide = type(alone)(**gpt2._cache_shape(), rows=1, positions=99)
+    wide = type(alone)(**gpt2.cache_shape(), rows=1, positions=99)
     with pytest.raises(ValueError, match=f"99 positions, of which the model has {gpt2.settings.positions}"):
         gpt2.prompt([[1]], None, wide)
     with pytest.raises(TypeError, match="`cache` must be what new_cache makes, got dict"):

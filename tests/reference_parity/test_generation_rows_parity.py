@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from numba_nlp.kernels.generation import row_rules, row_values, warpers
+from numba_nlp.kernels.generation import row_rules, row_selection, row_values, warpers
 from numba_nlp.kernels.generation.rules import make_row_scratch, make_rules
 
 torch = pytest.importorskip("torch")
@@ -179,7 +179,7 @@ def test_selection_and_normalisation(size):
     assert row_values.largest(logits) == int(tensor.argmax())
     for k in {1, min(12, size), min(50, size)}:
         values, indices = np.zeros(k, np.float32), np.zeros(k, np.int32)
-        assert row_values.select_top(logits, k, make_row_scratch(size, 1).maxima, values, indices) == k
+        assert row_selection.select_top(logits, k, make_row_scratch(size, 1).maxima, values, indices) == k
         expected = tensor.topk(k)
         np.testing.assert_array_equal(values, expected.values.numpy())
         np.testing.assert_array_equal(indices, expected.indices.numpy())

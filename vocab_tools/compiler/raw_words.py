@@ -55,13 +55,18 @@ def raw_word_arrays(description: StagedDescription, normalizing: CompiledStages)
         return {}
     if not all(map(_keeps_words, description.normalizers)) or normalizing.regexes:
         return {}
-    steps = Normalizer({**normalizing.arrays, **_without_prepend(normalizing)})
+    arrays = {**normalizing.arrays, **_without_prepend(normalizing)}
+    steps = Normalizer(arrays)
     space = _normalized(steps, " ")
     if space not in (" ", _MARK) or not _cuts_are_covered(description, space):
         return {}
     solid = np.zeros(_CODE_POINTS, np.uint8)
     open_ends = {_MARK, space} if _ignores_white_space(description) else {*_WHITE, _MARK, space}
-    solid[_solid_code_points(steps, space, open_ends)] = 1
+    if arrays["normalizer_program"].size:
+        solid[_solid_code_points(steps, space, open_ends)] = 1
+    else:
+        # a million code points need not be asked for when nothing changes any
+        solid[_all_but(open_ends)] = 1
     pages, blocks = two_stage(solid)
     return {"solid_pages": pages, "solid_blocks": blocks}
 
@@ -146,6 +151,16 @@ def _normalized(steps: Normalizer, text: str) -> str:
     return rows.source.text[rows.starts[0] : rows.ends[0]].tobytes().decode()
 
 
+def _all_code_points() -> NDArray[np.int64]:
+    """Those that UTF-8 has."""
+    return np.concatenate((np.arange(0xD800), np.arange(0xE000, _CODE_POINTS)))
+
+
+def _all_but(open_ends: set[str]) -> NDArray[np.int64]:
+    """What :func:`_solid_code_points` gives for a normalizer that changes nothing."""
+    return np.setdiff1d(_all_code_points(), [ord(character) for character in open_ends])
+
+
 def _solid_code_points(steps: Normalizer, space: str, open_ends: set[str]) -> NDArray[np.int64]:
     """Code points that end a word, by what the normalizer makes of each alone and before ``" a"``.
 
@@ -157,7 +172,7 @@ def _solid_code_points(steps: Normalizer, space: str, open_ends: set[str]) -> ND
     open_ends : set of str
         Characters that no word may end with when it is normalized.
     """
-    codes = np.concatenate((np.arange(0xD800), np.arange(0xE000, _CODE_POINTS)))
+    codes = _all_code_points()
     text = "".join(map(chr, codes))
     sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
     ends = np.cumsum(sizes)

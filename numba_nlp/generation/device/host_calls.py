@@ -10,6 +10,7 @@ from torch import Tensor
 
 from numba_nlp.generation.device.beam_state import Candidates
 from numba_nlp.generation.edits import PrefixFunction, Processor, run_processors, take_allowed
+from numba_nlp.generation.locked import locked
 from numba_nlp.generation.plan import Plan
 from numba_nlp.generation.text_ends import TextEnds
 from numba_nlp.kernels.generation.beam_memory import new_beam_scratch
@@ -149,4 +150,4 @@ def _on_host(rows: Tensor, filled: Tensor, going_on: Tensor) -> tuple[np.ndarray
     """Tokens so far, int32, and which rows belong to prompts that go on."""
     tokens = np.ascontiguousarray(rows[:, : int(filled)].to("cpu", torch.int32).numpy())
     per_prompt = rows.shape[0] // going_on.shape[0]
-    return tokens, np.flatnonzero(np.repeat(going_on.cpu().numpy(), per_prompt))
+    return locked(tokens), np.flatnonzero(np.repeat(going_on.cpu().numpy(), per_prompt))

@@ -1,4 +1,4 @@
-"""Values of :mod:`numba_nlp.kernels.generation.row_values` as tensors."""
+"""What :mod:`~numba_nlp.kernels.generation.row_values` and ``row_selection`` read from a row, as tensors."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import numpy as np
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, UNLIKELY
 from numba_nlp.kernels.generation.row_rules import ends_with
-from numba_nlp.kernels.generation.row_values import select_changed, select_top
+from numba_nlp.kernels.generation.row_selection import select_changed, select_top
 
 __all__ = [
     "advance_beams",

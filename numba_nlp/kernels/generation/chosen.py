@@ -76,12 +76,13 @@ def draw_rows(logits, done, rules, seed, keys, step, scratch, tokens, values):
     tokens : int64[R]
         Written.
     values : float32[R]
-        Written: log-probabilities among what was kept; NaN where no token has a probability.
+        Written: log-probabilities among what was kept; NaN where no token has a probability, or the row holds NaN
+        or infinity.
 
     Returns
     -------
     int64
-        The first row in which no token has a probability; -1 where there is none.
+        The first row in which that is NaN; -1 where there is none.
     """
     wrong = np.int64(-1)
     for row in range(logits.shape[0]):

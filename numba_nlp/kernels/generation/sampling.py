@@ -16,7 +16,8 @@ import numpy as np
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.float_lanes import BLOCK, exponential, exponentials_of_block
 from numba_nlp.kernels.generation.counter_random import uniform
-from numba_nlp.kernels.generation.row_values import largest, offer_best, weigh_values
+from numba_nlp.kernels.generation.row_selection import offer_best
+from numba_nlp.kernels.generation.row_values import holds_numbers, largest, weigh_values
 from numba_nlp.kernels.generation.warpers import is_warped, scale_values, warp_row
 
 __all__ = ["draw", "draw_listed", "draw_without_replacement", "sample_row"]
@@ -168,7 +169,7 @@ def sample_row(row, rules, seed, row_key, step, scratch):
     Parameters
     ----------
     row : float32[V]
-        Written; without NaN.
+        Written.
     rules : RowRules
     seed, row_key, step : uint64, uint64, int64
         As of :func:`~numba_nlp.kernels.generation.counter_random.uniform`.
@@ -177,12 +178,17 @@ def sample_row(row, rules, seed, row_key, step, scratch):
     Returns
     -------
     (int64, float64)
-        The token and its log-probability among what was kept; -1 and NaN where no value is above minus infinity.
+        The token and its log-probability among what was kept; -1 and NaN where no value is above minus infinity, or
+        one is NaN or infinity.
     """
     number = uniform(seed, row_key, step, 0)
     if is_warped(rules):
+        # what is kept is compared with others, which a NaN passes unseen
+        if not holds_numbers(row):
+            return np.int64(-1), np.nan
         n = warp_row(row, rules, scratch)
         return draw_listed(row, scratch.ids, n, number, scratch.order, scratch.weights)
     if rules.temperature != 1.0:
         scale_values(row, rules.temperature)
-    return draw(row, number, scratch.maxima)
+    token, value = draw(row, number, scratch.maxima)
+    return np.int64(-1) if math.isnan(value) else token, value

@@ -15,7 +15,8 @@ import numpy as np
 
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.generation.mass_cut import find_mass_cut, nth_best
-from numba_nlp.kernels.generation.row_values import BLOCK, block_maxima, gather_best, weigh_values
+from numba_nlp.kernels.generation.row_selection import gather_best
+from numba_nlp.kernels.generation.row_values import BLOCK, block_maxima, weigh_values
 
 __all__ = [
     "is_warped",

@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.step import row_blocks
 from numba_nlp.kernels.step.packed_rows import GROUP
-from numba_nlp.kernels.step.row_blocks import COLUMNS, FEATURES, LANES, MOST_ROWS
+from numba_nlp.kernels.step.row_blocks import COLUMNS, FEATURES, LANES
 from numba_nlp.kernels.words import VECTOR, _element_pointer
 
 __all__ = ["multiply_codes"]
@@ -167,18 +167,10 @@ if VECTOR:
             sums_at, scales_at, out_at = pointer(8, 11), pointer(9, 11), pointer(12, 13)
             bias_at = row_blocks._bias_pointer(context, builder, signature.args[10], args[10], args[11])
             ahead_at = pointer(5, 15)
-            end = builder.append_basic_block("end")
-            cases = builder.switch(args[4], end)
-            for size in range(1, MOST_ROWS + 1):
-                block = builder.append_basic_block(f"rows_{size}")
-                cases.add_case(_number(size), block)
-                with builder.goto_block(block):
-                    _emit_block(
-                        builder, size, codes_at, steps_at, weights, args[7], sums_at, scales_at, bias_at, out_at,
-                        args[14], ahead_at, args[16],
-                    )  # fmt: skip
-                    builder.branch(end)
-            builder.position_at_end(end)
+            given = (
+                codes_at, steps_at, weights, args[7], sums_at, scales_at, bias_at, out_at, args[14], ahead_at, args[16],
+            )  # fmt: skip
+            row_blocks._for_each_size(builder, args[4], lambda size: _emit_block(builder, size, *given))
             return context.get_dummy_value()
 
         whole = types.int64

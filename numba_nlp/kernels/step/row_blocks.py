@@ -114,6 +114,21 @@ if VECTOR:
         pointer = _element_pointer(context, builder, array_type, array, first)
         return builder.select(there, pointer, builder.bitcast(none, pointer.type))
 
+    def _for_each_size(builder, n_rows, emit):
+        """Code for each number of rows that fits into registers, and a jump to that of ``n_rows``.
+
+        ``emit`` is called with each number, and writes its code.
+        """
+        end = builder.append_basic_block("end")
+        cases = builder.switch(n_rows, end)
+        for size in range(1, MOST_ROWS + 1):
+            block = builder.append_basic_block(f"rows_{size}")
+            cases.add_case(_number(size), block)
+            with builder.goto_block(block):
+                emit(size)
+                builder.branch(end)
+        builder.position_at_end(end)
+
     def _emit_block(builder, n_rows, read, x, weights, depth, bias, out, stride, ahead, ahead_step):
         """The product of ``n_rows`` rows, packed side by side, with a panel."""
         # fused where the processor can; llvm.fma would call a slow function where it cannot
@@ -153,17 +168,8 @@ if VECTOR:
 
                 x_at, weights, out_at, ahead_at = pointer(0, 1), pointer(3, 4), pointer(8, 9), pointer(3, 11)
                 bias_at = _bias_pointer(context, builder, signature.args[6], args[6], args[7])
-                end = builder.append_basic_block("end")
-                cases = builder.switch(args[2], end)
-                for size in range(1, MOST_ROWS + 1):
-                    block = builder.append_basic_block(f"rows_{size}")
-                    cases.add_case(_number(size), block)
-                    with builder.goto_block(block):
-                        _emit_block(
-                            builder, size, read, x_at, weights, args[5], bias_at, out_at, args[10], ahead_at, args[12]
-                        )
-                        builder.branch(end)
-                builder.position_at_end(end)
+                given = x_at, weights, args[5], bias_at, out_at, args[10], ahead_at, args[12]
+                _for_each_size(builder, args[2], lambda size: _emit_block(builder, size, read, *given))
                 return context.get_dummy_value()
 
             whole = types.int64

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp.reference.generation.counter_random import uniform
+from numba_nlp.reference.generation.row_values import holds_numbers
 from numba_nlp.reference.generation.warpers import list_values, warp_row
 
 
@@ -36,5 +37,7 @@ def draw_without_replacement(values, lanes, n, k, seed, row_key, step, picks, no
 
 def sample_row(row, rules, seed, row_key, step, scratch):
     """What is kept, and one of that."""
+    if not holds_numbers(row):
+        return -1, np.nan
     n = warp_row(row, rules, scratch)
     return draw_listed(row, scratch.ids, n, uniform(seed, row_key, step, 0), None, None)

@@ -136,6 +136,26 @@ def test_what_is_drawn_does_not_depend_on_other_entries():
     assert lanes[order][again].tolist() == picks.tolist()
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "options", [{}, {"top_k": 2}, {"top_p": 0.5}, {"min_p": 0.5}, {"typical_p": 0.5}, {"temperature": 0.5}], ids=str
+)
+def test_rows_that_hold_what_is_no_number_give_none(options, wrong):
+    """Also where the options would remove it."""
+    for n in (2, 64, 70):
+        for place in (0, n - 1):
+            for module in (kernels, plain):
+                row = np.linspace(-3, 3, n).astype(np.float32)
+                row[place] = wrong
+                with np.errstate(all="ignore"):
+                    drawn_ = module.sample_row(
+                        row, make_rules(**options), SEED if module is kernels else int(SEED), np.uint64(3), 0,
+                        make_row_scratch(n, 1),
+                    )  # fmt: skip
+                assert drawn_[0] == -1
+                assert math.isnan(drawn_[1])
+
+
 def test_a_row_is_drawn_by_the_number_of_its_place():
     row = np.zeros(1000, np.float32)
     scratch = make_row_scratch(1000, 1)

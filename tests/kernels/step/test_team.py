@@ -54,16 +54,18 @@ def team(request):
 
 
 def test_no_thread_is_ahead(team):
+    # where there are more threads than processors, each wait is one for the system
+    rounds = ROUNDS if team.n_threads <= 2 else ROUNDS // 4
     for _ in range(3):
         counts, wrong = np.zeros(64, np.int64), np.zeros(64, np.int64)
-        assert team.run(count_rounds, team.state, ROUNDS, counts, wrong) == [0] * team.n_threads
-        assert counts[::16][: team.n_threads].tolist() == [ROUNDS] * team.n_threads
+        assert team.run(count_rounds, team.state, rounds, counts, wrong) == [0] * team.n_threads
+        assert counts[::16][: team.n_threads].tolist() == [rounds] * team.n_threads
         assert not wrong.any()
 
 
 def test_many_short_runs(team):
     counts, wrong = np.zeros(64, np.int64), np.zeros(64, np.int64)
-    for _ in range(300):
+    for _ in range(ROUNDS if config.DISABLE_JIT else 300):
         counts[:] = 0
         assert team.run(count_rounds, team.state, 1, counts, wrong) == [0] * team.n_threads
     assert not wrong.any()
