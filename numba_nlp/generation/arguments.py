@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.generation.option_checks import CHECKS, NEUTRAL_UNSUPPORTED
 from numba_nlp.generation.option_names import CALL_KEYWORDS, PASSED_OVER, unknown_options
+from numba_nlp.generation.remarks import remark_idle
 from numba_nlp.models.inputs import without_unread
 
 __all__ = [
@@ -77,15 +76,7 @@ def settle_config(
         _refuse_other_config(config)
         config = config.for_model(model)
     settled = config.replace(**options)
-    for total, new in (("max_length", "max_new_tokens"), ("min_length", "min_new_tokens")):
-        both = options.get(total) is not None and getattr(settled, new) is not None
-        if both and (total == "max_length" or new not in options):
-            warnings.warn(
-                f"`{total}` {options[total]} has no effect: `{new}` {getattr(settled, new)} is set too and counts "
-                f"more; switch it off with `{new}=None`",
-                UserWarning,
-                stacklevel=_caller(),
-            )
+    remark_idle(settled, options)
     _refuse_ends_beyond(model, settled, options)
     return settled
 
@@ -163,14 +154,6 @@ def _refuse_other_config(config: Any) -> None:
         f"`config` must be a numba_nlp.generation.GenerationConfig, got {kind.__module__}.{kind.__qualname__}; make "
         f"one of it{advice}"
     )
-
-
-def _caller() -> int:
-    """Level of the first call from outside of the package, as `warnings.warn` in the caller of this counts it."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("numba_nlp."):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def take_processors(processors: Any) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 from numba_nlp.generation.arguments import refuse_silent_model
 from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.generation.prompts import Rows, guess_mask, padded_left, take_rows
+from numba_nlp.generation.remarks import remark
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, STOP_WORSE, BeamRules
 from numba_nlp.kernels.generation.counter_random import row_keys
 from numba_nlp.kernels.generation.rules import RowRules, make_rules
@@ -210,6 +211,12 @@ def make_plan(
     width = prompts.ids.shape[1]
     max_length = _max_length(config, width, getattr(model.settings, "positions", None))
     min_length = config.min_length if config.min_new_tokens is None else width + config.min_new_tokens
+    if min_length > max_length and prompts.ids.shape[0]:
+        least, off = ("min_length", 0) if config.min_new_tokens is None else ("min_new_tokens", None)
+        remark(
+            f"`{least}` {getattr(config, least)} is more than rows may have: prompts have {width} tokens, rows at most "
+            f"{max_length}; they end there. Set `max_new_tokens` too, or switch it off with `{least}={off}`"
+        )
     return Plan(
         config=config,
         prompts=prompts,

@@ -392,3 +392,29 @@ def test_what_score_refuses(gpt2: Any, name: str, value: Any, kind: type[Excepti
     arguments = {"input_ids": [[5, 6]], "continuations": [[7]], name: value}
     with pytest.raises(kind, match=message):
         score(gpt2, **arguments)
+
+
+@pytest.mark.usefixtures("each_engine")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_length": 50}, "`min_length` 50 is more than rows may have: prompts have 2 tokens, rows at most 6"),
+        ({"min_new_tokens": 9}, "`min_new_tokens` 9 is more .*; they end there.*`min_new_tokens=None`"),
+        ({"temperature": 0.5}, "`temperature` 0.5 has no effect: `do_sample` is False"),
+        ({"top_p": 0.9}, "`top_p` 0.9 has no effect"),
+        ({"length_penalty": 2.0}, "`length_penalty` 2.0 has no effect: `num_beams` is 1"),
+        ({"early_stopping": True}, "`early_stopping` True has no effect"),
+    ],
+    ids=str,
+)
+def test_options_that_cannot_do_anything_are_named(gpt2: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.warns(UserWarning, match=message) as said:
+        gpt2.generate([[5, 6]], max_new_tokens=4, do_sample=False, **options)
+    assert [warning.filename for warning in said] == [__file__]
+
+
+def test_neutral_options_need_no_word(gpt2: Any) -> None:
+    # warnings are errors here
+    gpt2.generate([[5]], max_new_tokens=2, do_sample=False, temperature=1.0, top_k=0, top_p=1.0, early_stopping=False)
+    gpt2.generate([[5]], max_new_tokens=2, do_sample=True, temperature=0.5, seed=3)
+    gpt2.generate([[5]], max_new_tokens=2, num_beams=2, length_penalty=0.5, do_sample=False)

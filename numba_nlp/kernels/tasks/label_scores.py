@@ -14,7 +14,7 @@ import numpy as np
 
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.float_lanes import exponential
-from numba_nlp.kernels.generation.row_values import select_top
+from numba_nlp.kernels.generation.row_selection import select_top
 
 __all__ = ["sigmoid_rows", "softmax_rows", "top_rows"]
 

@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from numba_nlp._jit import kernel
-from numba_nlp.kernels.generation.row_values import log_sum_exp, select_top
+from numba_nlp.kernels.generation.row_selection import select_top
+from numba_nlp.kernels.generation.row_values import log_sum_exp
 
 __all__ = ["best_targets", "best_tokens"]
 
