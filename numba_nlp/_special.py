@@ -89,6 +89,7 @@ class SpecialTokens:
         self._watched = self._watch([content.encode() for content in self.contents])
         self._watched_in_plain = self._watch([])
         self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
+        self._literal: SpecialMatcher | None = None
 
     def first_bytes_of_text(self, policy: str | frozenset[str]) -> NDArray[np.uint8]:
         """One for each byte that leaves a single text to the general way: uint8[256].
@@ -159,13 +160,35 @@ class SpecialTokens:
     def _find(
         self, active: frozenset[str] | None, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
     ) -> Matches:
-        matcher = self._matcher(active)
+        return self._found(self._matcher(active), data, starts, ends)
+
+    def _found(
+        self, matcher: SpecialMatcher, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> Matches:
         found = _no_matches()
         n = int(find_specials(matcher, data, starts, ends, *found))
         if n:
             found = Matches(*(np.empty(n, dtype) for dtype in _MATCH_TYPES))
             find_specials(matcher, data, starts, ends, *found)
         return found
+
+    def occurrences(
+        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> dict[str, int]:
+        """How often the content of each token stands in rows, whatever its options; those that do not are left out.
+
+        Parameters
+        ----------
+        data, starts, ends : uint8[n], int64[rows], int64[rows]
+        """
+        if not self.contents:
+            return {}
+        if self._literal is None:
+            every = np.ones(len(self.contents), np.bool_)
+            self._literal = build_special_matcher(self._bytes, self._offsets, np.zeros_like(self._flags), every)
+        found = self._found(self._literal, data, starts, ends)
+        counts = np.bincount(found.tokens, minlength=len(self.contents)).tolist()
+        return {content: count for content, count in zip(self.contents, counts, strict=True) if count}
 
     def segments(
         self,

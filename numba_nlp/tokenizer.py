@@ -545,6 +545,31 @@ class Tokenizer:
         """Special and other added tokens as they are matched in text, with their ids."""
         return MappingProxyType(self._special.ids)
 
+    def special_texts(self, texts: Any) -> dict[str, int]:
+        """How often each special or other added token stands in texts, letter by letter.
+
+        For runs over text that nobody has looked at, with ``special="plain"``: says what was there.
+
+        Parameters
+        ----------
+        texts
+            As of :meth:`encode_batch`; missing rows are left out.
+
+        Returns
+        -------
+        dict of str to int
+            Tokens that occur; of those that overlap the leftmost, and among these the longest.
+
+        Raises
+        ------
+        InvalidTextError, TypeError
+            As :meth:`encode_batch`.
+        """
+        if isinstance(texts, (str, bytes)):
+            raise TypeError(f"`texts` is one {type(texts).__name__}; pass a list of texts")
+        rows = TextRows.from_any(texts, nulls="null")
+        return self._special.occurrences(rows.data, rows.starts, rows.ends)
+
     def id_to_bytes(self, token_id: int) -> bytes:
         r"""Bytes that an id decodes to in the middle of a text.
 

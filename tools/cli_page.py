@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "cli.md"
 _HEAD = """\
 # Command line
 
-`pip install 'numba_nlp[cli]'` installs `vocab-tools`; figures need `numba_nlp[plot]` too. This page is written by
+`pip install '.[cli]'` in a checkout installs `vocab-tools`; figures need `'.[plot]'` too. This page is written by
 `python -m tools.cli_page` from the commands themselves; `vocab-tools COMMAND --help` says the same.
 
 A text file `-` is the standard input; for `train` and `convert` the output `-` is the standard output, and what they

@@ -10,8 +10,8 @@ import sys
 __all__ = ["main"]
 
 _MISSING = (
-    "error: vocab-tools needs typer and rich, and {} is not installed; install the command-line extra: "
-    "pip install 'numba_nlp[cli]'"
+    "error: vocab-tools needs typer and rich, and {} is not installed; install the command-line extra in the "
+    "checkout: pip install '.[cli]'"
 )
 
 

@@ -1,0 +1,181 @@
+"""The sub-command ``numba-nlp encode``; needs typer (extra ``cli``)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from numba_nlp._command_line import errors_in_one_line
+from numba_nlp._version import __version__
+from numba_nlp.commands import options
+from numba_nlp.commands.reading.pieces import Batch
+from numba_nlp.commands.reading.sources import Source, find_sources
+from numba_nlp.commands.reading.texts import TextReader
+from numba_nlp.commands.reports import Report
+from numba_nlp.commands.tally import Tally
+from numba_nlp.commands.writing.files import Packing, Target, find_target
+from numba_nlp.commands.writing.results import Encoded, Origin
+from numba_nlp.commands.writing.shards import Job, run_job
+from numba_nlp.errors import SpecialTokenError, UnknownTokenError
+from numba_nlp.ragged import Ragged
+from numba_nlp.text_rows import TextRows
+from numba_nlp.tokenizer import Tokenizer
+
+__all__ = ["encode_command"]
+
+_FORMATS = ("parquet", "arrow", "npz", "packed", "jsonl", "text")
+
+
+def encode_command(
+    files: options.Files,
+    vocabulary: options.Vocabulary,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The file to write, for all rows: *.parquet, *.arrow, *.npz, *.bin (packed blocks), *.jsonl or *.txt; "
+            "a folder, for a file for each one read; or -, the standard output.",
+        ),
+    ],
+    column: options.Column = None,
+    source_format: options.From = None,
+    target_format: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            help="Format of the output: parquet, arrow, npz, packed, jsonl or text; by default of its name, parquet in "
+            "folders, text on the standard output.",
+        ),
+    ] = None,
+    add_special_tokens: options.AddSpecialTokens = False,
+    spans: Annotated[bool, typer.Option("--spans", help="Write where each id comes from, too.")] = False,
+    unit: Annotated[
+        str,
+        typer.Option(callback=options.one_of("char", "byte"), help="Unit of the spans: char or byte."),
+    ] = "char",
+    special: options.Special = "plain",
+    errors: options.Errors = "replace",
+    nulls: options.Nulls = "null",
+    block_size: Annotated[int | None, typer.Option(min=1, help="Ids of a block; for packed blocks.")] = None,
+    separator: Annotated[
+        str | None,
+        typer.Option(metavar="TOKEN", help="Token between rows, such as '<|endoftext|>'; for packed blocks."),
+    ] = None,
+    remainder: Annotated[
+        str,
+        typer.Option(
+            callback=options.one_of("drop", "pad", "keep"),
+            help="Ids behind the last full block: drop, pad (with the separator) or keep; for packed blocks.",
+        ),
+    ] = "drop",
+    shard_rows: options.ShardRows = None,
+    batch_rows: options.BatchRows = 65536,
+    threads: options.Threads = None,
+    overwrite: options.Overwrite = False,
+    progress: options.Progress = None,
+    option: options.Option = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Turn files of texts into files of ids."""
+    target = find_target(output, target_format, _FORMATS)
+    report = Report(as_json, special=special, nulls=nulls)
+    with errors_in_one_line():
+        sources = find_sources(files, source_format)
+        given: Any = errors, nulls
+        reader = TextReader(column, *given, batch_rows)
+        reader.check(sources)
+        tok = options.load_vocabulary(vocabulary, option)
+        packing = _packing(target, tok, block_size, separator, remainder)
+        made_by: dict[str, Any] = {
+            "version": __version__,
+            "vocabulary_digest": tok.vocabulary.digest,
+            "column": column,
+            "special": special,
+            "add_special_tokens": add_special_tokens,
+            "unit": unit if spans else None,
+        }
+        keywords: dict[str, Any] = {"add_special_tokens": add_special_tokens, "spans": spans, "unit": unit}
+
+        def work(source: Source, batch: Batch, seen: Tally) -> Encoded:
+            encoded = encode_rows(tok, source, batch, seen, special=special, num_threads=threads, **keywords)
+            return Encoded(encoded, Origin(source.name, batch.first))
+
+        outcome = run_job(
+            Job(
+                sources=sources,
+                target=target,
+                read=reader.read,
+                work=work,
+                empty=lambda: Encoded(tok.encode_batch(TextRows.from_strings([]), **keywords), Origin("", 0)),
+                settings={
+                    "command": "encode",
+                    **made_by,
+                    "from": source_format,
+                    "to": target.kind,
+                    "errors": errors,
+                    "nulls": nulls,
+                    "shard_rows": shard_rows,
+                    "packing": None if packing is None else [*packing[:3]],
+                },
+                metadata={f"numba_nlp.{name}": _written(value) for name, value in made_by.items() if value is not None},
+                shard_rows=shard_rows,
+                overwrite=overwrite,
+                packing=packing,
+                progress=progress,
+            )
+        )
+    report.show(target, outcome, "tokens")
+
+
+def encode_rows(tok: Tokenizer, source: Source, batch: Batch, seen: Tally, *, special: Any, **keywords: Any) -> Ragged:
+    """Ids of a batch, and what is in it counted.
+
+    Raises
+    ------
+    SpecialTokenError
+        With the name of the source.
+    """
+    seen.add_batch(batch)
+    seen.specials.update(tok.special_texts(batch.rows))
+    try:
+        encoded = tok.encode_batch(batch.rows, special=special, nulls="null", **keywords)
+    except SpecialTokenError as error:
+        raise SpecialTokenError(f"{source.name}, rows counted from row {batch.first}: {error}") from error
+    seen.tokens += encoded.n_values
+    return encoded
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _packing(
+    target: Target, tok: Tokenizer, block_size: int | None, separator: str | None, remainder: Any
+) -> Packing | None:
+    """What packed blocks need.
+
+    Raises
+    ------
+    typer.BadParameter
+        An option is missing, or there for another format; the separator is no token of the vocabulary.
+    """
+    if target.kind != "packed":
+        for value, name in ((block_size, "--block-size"), (separator, "--separator")):
+            if value is not None:
+                raise typer.BadParameter("is for packed blocks: write *.bin, or pass --to packed", param_hint=name)
+        return None
+    if block_size is None or separator is None:
+        missing, what = ("--block-size", "such as 1024") if block_size is None else ("--separator", _separators(tok))
+        raise typer.BadParameter(f"packed blocks need it, {what}", param_hint=missing)
+    try:
+        number = tok.token_to_id(separator)
+    except UnknownTokenError as error:
+        raise typer.BadParameter(f"{error}; {_separators(tok)}", param_hint="--separator") from error
+    return Packing(block_size, number, remainder, tok.vocabulary)
+
+
+def _separators(tok: Tokenizer) -> str:
+    named = ", ".join(repr(token) for token in list(tok.special_tokens)[:5])
+    return f"special tokens are {named}" if named else "the vocabulary has no special tokens: take an ordinary one"

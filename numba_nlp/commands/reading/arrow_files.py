@@ -1,0 +1,194 @@
+"""Parquet and Arrow IPC files: a column of them, some rows at a time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from numba_nlp._extras import extra
+from numba_nlp.commands.reading.line_files import PIECE_BYTES
+from numba_nlp.commands.reading.pieces import Piece
+from numba_nlp.commands.reading.sources import Source
+from numba_nlp.commands.reading.streams import named_errors
+from numba_nlp.errors import SourceFormatError
+from numba_nlp.text_rows import TextRows
+
+__all__ = ["check_column", "check_text", "pieces", "read_columns", "schema_of"]
+
+Chunks = Iterator[tuple[Any, int, int]]
+
+
+def read_columns(source: Source, column: str, batch_rows: int, check: Callable[[Source, str, Any], None]) -> Chunks:
+    """Parts of a column, with the number of their first row and the bytes of the file that were read.
+
+    Parameters
+    ----------
+    source : Source
+        Of the kind "parquet" or "arrow" (the file format, Feather version 2 too, or the stream format).
+    column : str
+        Its name, or a path with dots into structs.
+    batch_rows : int
+        Most rows of a part; fewer where the rows are long.
+    check : callable
+        Called with the source, the column and its type; raises if that is not what is wanted.
+
+    Raises
+    ------
+    SourceFormatError
+        It cannot be read, or has no such column; lists what it has.
+    ModuleNotFoundError
+        pyarrow is not installed; names the extra.
+    """
+    extra("pyarrow")
+    with named_errors(source):
+        chunks = _parquet if source.kind == "parquet" else _arrow
+        yield from chunks(source, column, batch_rows, check)
+
+
+def pieces(source: Source, column: str, batch_rows: int) -> Iterator[Piece]:
+    """:func:`read_columns` for texts."""
+    for chunk, first, position in read_columns(source, column, batch_rows, check_text):
+        yield Piece(chunk, first, position)
+
+
+def schema_of(source: Source) -> Any:
+    """The Arrow schema of a file, or None of the standard input.
+
+    Raises
+    ------
+    SourceFormatError, ModuleNotFoundError
+        As :func:`read_columns`.
+    """
+    pa = extra("pyarrow")
+    if source.is_stdin:
+        return None
+    with named_errors(source):
+        if source.kind == "parquet":
+            from pyarrow import parquet
+
+            with parquet.ParquetFile(source.path) as file:
+                return file.schema_arrow
+        with pa.OSFile(source.path) as stream:
+            return _ipc_reader(pa, stream)[1].schema
+
+
+def _parquet(source: Source, column: str, batch_rows: int, check: Callable[[Source, str, Any], None]) -> Chunks:
+    from pyarrow import parquet
+
+    # a buffered stream, or else the column of a whole row group is in memory
+    with parquet.ParquetFile(source.path, buffer_size=1 << 20, pre_buffer=False) as file:
+        path = _path_of(source, column, file.schema_arrow)
+        check(source, column, _type_of(path, file.schema_arrow))
+        total, size = file.metadata.num_rows, source.size
+        first = 0
+        for batch in file.iter_batches(_fitting(file.metadata, path, batch_rows), columns=[".".join(path)]):
+            chunk = _field(batch, path)
+            position = size * (first + len(chunk)) // max(total, 1)
+            yield chunk, first, position
+            first += len(chunk)
+
+
+def _fitting(metadata: Any, path: list[str], batch_rows: int) -> int:
+    """So many rows that a part has about :data:`PIECE_BYTES`, by the sizes in the file's footer."""
+    wanted = ".".join(path)
+    largest = 1.0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        parts = (group.column(at) for at in range(group.num_columns))
+        n_bytes = sum(
+            part.total_uncompressed_size
+            for part in parts
+            if part.path_in_schema == wanted or part.path_in_schema.startswith(f"{wanted}.")
+        )
+        largest = max(largest, n_bytes / max(group.num_rows, 1))
+    return max(1, min(batch_rows, int(PIECE_BYTES / largest)))
+
+
+def _arrow(source: Source, column: str, batch_rows: int, check: Callable[[Source, str, Any], None]) -> Chunks:
+    pa = extra("pyarrow")
+    # not mapped: what was read would stay resident
+    with pa.PythonFile(sys.stdin.buffer, "r") if source.is_stdin else pa.OSFile(source.path) as stream:
+        batches, reader = _ipc_reader(pa, stream, is_seekable=not source.is_stdin)
+        path = _path_of(source, column, reader.schema)
+        check(source, column, _type_of(path, reader.schema))
+        first = 0
+        for batch in batches:
+            chunk = _field(batch, path)
+            position = 0 if source.is_stdin else stream.tell()
+            for start in range(0, len(chunk), batch_rows):
+                part = chunk.slice(start, batch_rows)
+                yield part, first + start, position
+            first += len(chunk)
+
+
+def _ipc_reader(pa: Any, stream: Any, *, is_seekable: bool = True) -> tuple[Iterator[Any], Any]:
+    if is_seekable:
+        try:
+            file = pa.ipc.open_file(stream)
+        except pa.ArrowInvalid:
+            stream.seek(0)
+        else:
+            return (file.get_batch(number) for number in range(file.num_record_batches)), file
+    reader = pa.ipc.open_stream(stream)
+    return iter(reader), reader
+
+
+def _path_of(source: Source, column: str, schema: Any) -> list[str]:
+    """The names that lead to a column."""
+    n_named = schema.names.count(column)
+    if n_named > 1:
+        raise SourceFormatError(f"{source.name}: {n_named} columns are called {column!r}; rename them")
+    pa = extra("pyarrow")
+    path = [column] if n_named else column.split(".")
+    kind = pa.struct(list(schema)) if len(set(schema.names)) == len(schema.names) else None
+    for name in path:
+        if kind is None or not pa.types.is_struct(kind) or kind.get_field_index(name) < 0:
+            names = ", ".join(repr(name) for name in schema.names)
+            raise SourceFormatError(f"{source.name}: has no column {column!r}; it has {names}; pass --column")
+        kind = kind.field(name).type
+    return path
+
+
+def _type_of(path: list[str], schema: Any) -> Any:
+    kind = schema.field(path[0]).type
+    for name in path[1:]:
+        kind = kind.field(name).type
+    return kind
+
+
+def _field(batch: Any, path: list[str]) -> Any:
+    chunk = batch.column(path[0])
+    if len(path) > 1:
+        from pyarrow import compute
+
+        chunk = compute.struct_field(chunk, path[1:])
+    return chunk
+
+
+def check_column(source: Source, column: str, schema: Any) -> None:
+    """Refuse a file that has no such column, or no text in it.
+
+    Raises
+    ------
+    SourceFormatError
+    """
+    check_text(source, column, _type_of(_path_of(source, column, schema), schema))
+
+
+def check_text(source: Source, column: str, kind: Any) -> None:
+    """Refuse a column that holds no text.
+
+    Raises
+    ------
+    SourceFormatError
+    """
+    pa = extra("pyarrow")
+    if pa.types.is_null(kind):
+        return
+    try:
+        TextRows.from_arrow(pa.array([], kind))
+    except TypeError as error:
+        raise SourceFormatError(
+            f"{source.name}: the column {column!r} holds {kind}, not text; pass another --column"
+        ) from error

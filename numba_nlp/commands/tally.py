@@ -1,0 +1,109 @@
+"""What a command saw: rows, tokens, and what was not as it should be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from numba_nlp.commands.reading.pieces import Batch
+
+__all__ = ["Tally"]
+
+_MOST_SPECIALS = 10
+
+
+class Tally:
+    """Counts of rows; those of parts add up.
+
+    Attributes
+    ----------
+    rows, tokens, text_bytes : int
+    missing : int
+        Rows that were missing.
+    unreadable : int
+        Those of them that could not be read at all.
+    invalid : int
+        Rows in which U+FFFD stands in place of what was no valid text.
+    failed : int
+        Rows for which a pipeline gave an error.
+    specials : Counter
+        How often special tokens stood in the text.
+    """
+
+    _NUMBERS = ("rows", "tokens", "text_bytes", "missing", "unreadable", "invalid", "failed")
+
+    def __init__(self) -> None:
+        self.rows = self.tokens = self.text_bytes = 0
+        self.missing = self.unreadable = self.invalid = self.failed = 0
+        self.specials: Counter[str] = Counter()
+
+    def add_batch(self, batch: Batch) -> None:
+        """Count the rows of a batch."""
+        self.rows += len(batch.rows)
+        self.text_bytes += batch.rows.nbytes
+        self.missing += batch.n_missing
+        self.unreadable += batch.n_unreadable
+        self.invalid += batch.n_invalid
+
+    def __iadd__(self, other: Tally) -> Tally:
+        for name in self._NUMBERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.specials.update(other.specials)
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        """What there is, as JSON has it; numbers that are 0 are left out but for rows and tokens."""
+        numbers = {name: getattr(self, name) for name in self._NUMBERS}
+        made: dict[str, Any] = {name: n for name, n in numbers.items() if n or name in ("rows", "tokens")}
+        if self.specials:
+            made["specials"] = dict(self.specials.most_common())
+        return made
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Tally:
+        """The inverse of :meth:`to_json`.
+
+        Raises
+        ------
+        TypeError
+            It is something else.
+        """
+        made = cls()
+        for name, value in content.items():
+            if name == "specials":
+                made.specials.update({str(token): _number(count) for token, count in dict(value).items()})
+            elif name in cls._NUMBERS:
+                setattr(made, name, _number(value))
+        return made
+
+    def remarks(self, special: str | None = None, nulls: str | None = None) -> list[str]:
+        """A line for each thing that was not as it should be.
+
+        Parameters
+        ----------
+        special, nulls : str, optional
+            What the command was told to do with special tokens and with missing rows.
+        """
+        lines = []
+        if self.invalid:
+            lines.append(f"{self.invalid:,} rows were no valid text: U+FFFD stands in place of what was not UTF-8")
+        if self.missing:
+            unreadable = f", {self.unreadable:,} of them because they could not be read" if self.unreadable else ""
+            became = "are taken as empty text" if nulls == "empty" else "stay missing"
+            lines.append(f"{self.missing:,} rows were missing{unreadable}; they {became}")
+        if self.failed:
+            lines.append(f"{self.failed:,} rows failed; their errors stand in the output")
+        became = "given its id" if special == "match" else "taken as ordinary text"
+        for token, count in self.specials.most_common(_MOST_SPECIALS):
+            lines.append(f"special text {token!r} occurred {count:,} times, {became}")
+        if len(self.specials) > _MOST_SPECIALS:
+            rest = sum(self.specials.values()) - sum(n for _, n in self.specials.most_common(_MOST_SPECIALS))
+            lines.append(f"{len(self.specials) - _MOST_SPECIALS} other special texts occurred {rest:,} times")
+        return lines
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError(f"{value!r} is no count")
+    return value

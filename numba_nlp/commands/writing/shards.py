@@ -1,0 +1,269 @@
+"""Runs over many files: into one file, or into a folder where each source has files of its own.
+
+A run into a folder goes on where an earlier one ended: shards that are finished stay (:mod:`.manifest`), and a source
+that cannot be read does not stop the others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import typer
+
+from numba_nlp._command_line import one_line
+from numba_nlp.commands.progress import Bar, progress_bar
+from numba_nlp.commands.reading.sources import Source
+from numba_nlp.commands.tally import Tally
+from numba_nlp.commands.writing.files import ENDINGS, Packing, Target, write_rows
+from numba_nlp.commands.writing.manifest import Manifest, Record
+from numba_nlp.commands.writing.results import Result
+from numba_nlp.errors import NumbaNlpError
+
+__all__ = ["Job", "Outcome", "Rows", "run_job"]
+
+
+class Rows(Protocol):
+    """Some rows of a file."""
+
+    @property
+    def first(self) -> int:
+        """Number of the first row in the file."""
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file that were read behind the last row."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Some of the rows."""
+
+
+class Job(NamedTuple):
+    """What to do with the rows of some files.
+
+    Attributes
+    ----------
+    sources : sequence of Source
+    target : Target
+    read : callable
+        The batches of a source; they are :class:`Rows`.
+    work : callable
+        The result of a batch, what is seen in it counted in the tally.
+    empty : callable
+        The result of no rows.
+    settings : mapping
+        What decides the result: vocabulary, options, version; what JSON can hold.
+    metadata : mapping of str to str
+        What files say of themselves.
+    shard_rows : int or None
+        Most rows of a file in a folder; None: each source has one file.
+    overwrite : bool
+        Make shards anew that are finished.
+    packing : Packing or None
+    progress : bool or None
+    """
+
+    sources: Sequence[Source]
+    target: Target
+    read: Callable[[Source], Iterator[Any]]
+    work: Callable[[Source, Any, Tally], Result]
+    empty: Callable[[], Result]
+    settings: Mapping[str, Any]
+    metadata: Mapping[str, str]
+    shard_rows: int | None = None
+    overwrite: bool = False
+    packing: Packing | None = None
+    progress: bool | None = None
+
+
+class Outcome(NamedTuple):
+    """What came of a run.
+
+    Attributes
+    ----------
+    seen : Tally
+        In all rows, those of shards that were finished before among them.
+    n_files, n_skipped : int
+        Files that were written, and that were finished before.
+    errors : list of str
+        Of sources that could not be read.
+    """
+
+    seen: Tally
+    n_files: int
+    n_skipped: int
+    errors: list[str]
+
+
+def run_job(job: Job) -> Outcome:
+    """Read, work, write.
+
+    Raises
+    ------
+    NumbaNlpError, OSError
+        What is wrong with a source, unless the target is a folder; or the output cannot be written.
+    typer.BadParameter
+        A file would be written over a source, or two sources to one file.
+    """
+    if job.target.is_folder:
+        return _Folder(job).run()
+    if job.shard_rows is not None:
+        raise typer.BadParameter("shards go into a folder; name one, with / at its end", param_hint="--shard-rows")
+    path = job.target.path
+    if not job.target.is_stdout:
+        _refuse_sources([path], job.sources)
+    seen = Tally()
+    with progress_bar(job.sources, job.progress) as bar:
+        write_rows(path, job.target.kind, _results(job, seen, bar), job.metadata, job.packing)
+    return Outcome(seen, 1, 0, [])
+
+
+def _results(job: Job, seen: Tally, bar: Bar) -> Iterator[Result]:
+    is_first = True
+    for source in job.sources:
+        for batch in job.read(source):
+            yield job.work(source, batch, seen)
+            is_first = False
+            bar.move(batch.position)
+        bar.next_file(source)
+    if is_first:
+        yield job.empty()
+
+
+def _refuse_sources(paths: Sequence[Path], sources: Sequence[Source]) -> None:
+    there = {os.path.realpath(source.path) for source in sources if not source.is_stdin}
+    for path in paths:
+        if os.path.realpath(path) in there:
+            raise typer.BadParameter(f"{path} is one of the files to read", param_hint="--output")
+
+
+class _Folder:
+    """A run into a folder."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.ending = ENDINGS[job.target.kind][0]
+        self.seen = Tally()
+        self.n_files = self.n_skipped = 0
+        self.errors: list[str] = []
+
+    def run(self) -> Outcome:
+        job, folder = self.job, self.job.target.path
+        self._check_names()
+        folder.mkdir(parents=True, exist_ok=True)
+        manifest = Manifest(folder, job.settings)
+        self._check_owners(manifest)
+        try:
+            with progress_bar(job.sources, job.progress) as bar:
+                for source in job.sources:
+                    self._run_source(manifest, source, bar)
+                    bar.next_file(source)
+        finally:
+            manifest.write()
+        return Outcome(self.seen, self.n_files, self.n_skipped, self.errors)
+
+    def _run_source(self, manifest: Manifest, source: Source, bar: Bar) -> None:
+        record = manifest.record_of(source, anew=self.job.overwrite)
+        if record.is_complete:
+            self.seen += record.seen()
+            self.n_skipped += len(record.shards)
+            return
+        try:
+            self._write_shards(manifest, record, source, bar)
+        except NumbaNlpError as error:
+            self.errors.append(one_line(error))
+            return
+        manifest.complete(record)
+
+    def _write_shards(self, manifest: Manifest, record: Record, source: Source, bar: Bar) -> None:
+        job = self.job
+        n_shards = 0
+        for number, batches in itertools.groupby(self._cut(source), self._shard_of):
+            name = self._name(source, number)
+            n_shards += 1
+            if name in record.shards:
+                self.seen += Tally.from_json(record.shards[name]["seen"])
+                self.n_skipped += 1
+                for batch in batches:
+                    bar.move(batch.position)
+                continue
+            self._write(manifest, record, name, (self._work(source, batch, bar) for batch in batches))
+        if not n_shards:
+            self._write(manifest, record, self._name(source, 0), iter([(job.empty(), Tally())]))
+
+    def _work(self, source: Source, batch: Rows, bar: Bar) -> tuple[Result, Tally]:
+        seen = Tally()
+        result = self.job.work(source, batch, seen)
+        bar.move(batch.position)
+        return result, seen
+
+    def _write(self, manifest: Manifest, record: Record, name: str, made: Iterator[tuple[Result, Tally]]) -> None:
+        job, seen = self.job, Tally()
+
+        def results() -> Iterator[Result]:
+            nonlocal seen
+            for result, part in made:
+                seen += part
+                yield result
+
+        write_rows(manifest.folder / name, job.target.kind, results(), job.metadata, job.packing)
+        manifest.finished(record, name, seen)
+        self.seen += seen
+        self.n_files += 1
+
+    def _shard_of(self, batch: Rows) -> int:
+        return 0 if self.job.shard_rows is None else batch.first // self.job.shard_rows
+
+    def _cut(self, source: Source) -> Iterator[Rows]:
+        """Batches that do not reach from one shard into the next."""
+        size = self.job.shard_rows
+        for batch in self.job.read(source):
+            if size is None:
+                yield batch
+                continue
+            start = 0
+            while start < batch.n_rows:
+                stop = min(batch.n_rows, start + size - (batch.first + start) % size)
+                yield batch.part(start, stop)
+                start = stop
+
+    def _name(self, source: Source, number: int) -> str:
+        part = "" if self.job.shard_rows is None else f"-{number:05}"
+        return f"{source.stem}{part}{self.ending}"
+
+    def _check_names(self) -> None:
+        """Two sources must not be written to one file."""
+        taken: dict[str, Source] = {}
+        for source in self.job.sources:
+            name = self._name(source, 0)
+            if name in taken:
+                raise typer.BadParameter(
+                    f"{taken[name].name} and {source.name} would both be written to {name}; give each folder of "
+                    "sources an output of its own, or write one file",
+                    param_hint="--output",
+                )
+            taken[name] = source
+        _refuse_sources([self.job.target.path / name for name in taken], self.job.sources)
+
+    def _check_owners(self, manifest: Manifest) -> None:
+        """A shard of a source that this run does not read is not written over."""
+        ours = {"-" if source.is_stdin else os.path.realpath(source.path) for source in self.job.sources}
+        owners = manifest.owners()
+        for source in self.job.sources:
+            name = self._name(source, 0)
+            owner = owners.get(name)
+            if owner is None or owner in ours:
+                continue
+            if not self.job.overwrite:
+                raise typer.BadParameter(
+                    f"{manifest.folder / name} holds the rows of {owner}; name another folder, or pass --overwrite",
+                    param_hint="--output",
+                )
+            manifest.forget(owner)
