@@ -1,6 +1,7 @@
-"""Write ``docs/cli.md``, the reference of the command line, from the commands themselves.
+"""Write the references of the command lines, ``docs/cli.md`` and that in ``docs/command_line.md``, from the commands.
 
-``python -m tools.cli_page`` rewrites the page; a test sees that it is up to date.
+``python -m tools.cli_page`` rewrites the pages; a test sees that they are up to date. What stands above the marker in
+``docs/command_line.md`` is written by hand.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from typing import Any, get_type_hints
 
 import typer
 
+from numba_nlp.commands.app import app as numba_nlp_app
 from tools.files import ROOT
-from vocab_tools.commands import app
+from vocab_tools.commands import app as vocab_tools_app
 
-__all__ = ["PAGE", "page"]
+__all__ = ["COMMAND_LINE_PAGE", "PAGE", "command_line_page", "page"]
 
 PAGE = ROOT / "docs" / "cli.md"
+COMMAND_LINE_PAGE = ROOT / "docs" / "command_line.md"
+_MARKER = "<!-- From here on written by `python -m tools.cli_page` from the commands themselves. -->\n"
 _HEAD = """\
 # Command line
 
@@ -30,11 +34,21 @@ command line is, 130 stopped by Ctrl-C (files stay as they were).
 
 
 def page() -> str:
-    """The page."""
-    parts = [_HEAD]
-    for words, command in _commands(typer.main.get_command(app), ("vocab-tools",)):
-        parts.append("\n".join(_section(words, command)))
-    return "\n".join(parts)
+    """The reference of ``vocab-tools``."""
+    return "\n".join([_HEAD, *_sections(vocab_tools_app, "vocab-tools")])
+
+
+def command_line_page() -> str:
+    """The page of ``numba-nlp``: what is there by hand, and the reference."""
+    by_hand, marker, _ = COMMAND_LINE_PAGE.read_text(encoding="utf-8").partition(_MARKER)
+    if not marker:
+        raise ValueError(f"{COMMAND_LINE_PAGE}: the line {_MARKER!r}, behind which the reference stands, is missing")
+    return "\n".join([by_hand + marker, *_sections(numba_nlp_app, "numba-nlp")])
+
+
+def _sections(app: typer.Typer, program: str) -> Iterator[str]:
+    for words, command in _commands(typer.main.get_command(app), (program,)):
+        yield "\n".join(_section(words, command))
 
 
 def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -100,8 +114,10 @@ def _default(option: Any) -> str:
 
 
 def _text(text: str | None) -> str:
-    return " ".join((text or "").split()).replace("|", "\\|")
+    # outside of code a star would begin emphasis
+    return " ".join((text or "").split()).replace("|", "\\|").replace("*", "\\*")
 
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    COMMAND_LINE_PAGE.write_text(command_line_page(), encoding="utf-8")

@@ -13,6 +13,7 @@ from numba_nlp.commands.count import count_command
 from numba_nlp.commands.decode import decode_command
 from numba_nlp.commands.encode import encode_command
 from numba_nlp.commands.info import info_command
+from numba_nlp.commands.tasks import add_tasks
 from numba_nlp.commands.warmup import warmup_command
 
 __all__ = ["app"]
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command("encode", cls=Command)(encode_command)
 app.command("decode", cls=Command)(decode_command)
 app.command("count", cls=Command)(count_command)
+add_tasks(app)
 app.command("info", cls=Command)(info_command)
 app.command("warmup", cls=Command)(warmup_command)
 app.add_typer(cache_app)

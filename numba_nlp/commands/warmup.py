@@ -20,7 +20,7 @@ def warmup_command(
     vocabularies: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[VOCABULARY...]",
+            metavar="VOCABULARY...",
             help="Compiled vocabularies, sources of them (several files of one with commas between), folders of "
             "checkpoints, or names on the hub.",
         ),

@@ -62,7 +62,7 @@ class Source(NamedTuple):
     path : str
         ``-`` is the standard input.
     kind : str
-        Its format.
+        Its format; "arguments" are texts of the command line, whose path is no path.
     packing : {"gzip", "zstd"} or None
     """
 
@@ -74,6 +74,11 @@ class Source(NamedTuple):
     def is_stdin(self) -> bool:
         """Whether it is the standard input."""
         return self.path == "-"
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file, that has a size and stays as it is."""
+        return not self.is_stdin and self.kind != "arguments"
 
     @property
     def name(self) -> str:
@@ -92,8 +97,8 @@ class Source(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the file; 0 for the standard input, which nobody knows."""
-        return 0 if self.is_stdin else os.stat(self.path).st_size
+        """Bytes of the file; 0 for what is none."""
+        return os.stat(self.path).st_size if self.is_file else 0
 
 
 def find_sources(

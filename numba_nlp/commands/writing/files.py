@@ -64,7 +64,7 @@ class Target(NamedTuple):
         return not self.is_folder and str(self.path) == "-"
 
 
-def find_target(given: str, kind: str | None, formats: Sequence[str]) -> Target:
+def find_target(given: str, kind: str | None, formats: Sequence[str], *, on_stdout: str = "text") -> Target:
     """What an output is: a file by the ending of its name, else a folder.
 
     Parameters
@@ -76,6 +76,8 @@ def find_target(given: str, kind: str | None, formats: Sequence[str]) -> Target:
         The format; needed where the name does not tell it. In folders the first one that the command has.
     formats : sequence of str
         What the command writes.
+    on_stdout : str
+        The format of the standard output unless ``kind`` says it.
 
     Raises
     ------
@@ -90,7 +92,7 @@ def find_target(given: str, kind: str | None, formats: Sequence[str]) -> Target:
             raise typer.BadParameter(
                 f"{kind} is not written to stdout; name a file, or take {', '.join(streamed)}", param_hint="--to"
             )
-        return Target(Path(given), kind or streamed[0], False)
+        return Target(Path(given), kind or on_stdout, False)
     path = Path(given)
     if path.is_dir() or given.endswith(("/", "\\")) or (not path.suffix and kind is None):
         return Target(path, kind or formats[0], True)

@@ -119,7 +119,7 @@ class Manifest:
         key = _key(source)
         fingerprint = self._fingerprint(source)
         known = self._records.get(key)
-        if known is not None and known.fingerprint == fingerprint and not anew and not source.is_stdin:
+        if known is not None and known.fingerprint == fingerprint and not anew and source.is_file:
             there = {name: shard for name, shard in known.shards.items() if self._is_there(name, shard)}
             known.is_complete &= len(there) == len(known.shards)
             known.shards = there
@@ -146,7 +146,7 @@ class Manifest:
                 (self.folder / leftover).unlink(missing_ok=True)
 
     def _fingerprint(self, source: Source) -> dict[str, Any]:
-        if source.is_stdin:
+        if not source.is_file:
             return {"bytes": 0, "mtime_ns": 0, "settings": self._settings_id}
         found = os.stat(source.path)
         return {"bytes": found.st_size, "mtime_ns": found.st_mtime_ns, "settings": self._settings_id}
@@ -194,4 +194,4 @@ class Manifest:
 
 
 def _key(source: Source) -> str:
-    return "-" if source.is_stdin else os.path.realpath(source.path)
+    return os.path.realpath(source.path) if source.is_file else source.name

@@ -138,7 +138,7 @@ def _results(job: Job, seen: Tally, bar: Bar) -> Iterator[Result]:
 
 
 def _refuse_sources(paths: Sequence[Path], sources: Sequence[Source]) -> None:
-    there = {os.path.realpath(source.path) for source in sources if not source.is_stdin}
+    there = {os.path.realpath(source.path) for source in sources if source.is_file}
     for path in paths:
         if os.path.realpath(path) in there:
             raise typer.BadParameter(f"{path} is one of the files to read", param_hint="--output")
@@ -254,7 +254,7 @@ class _Folder:
 
     def _check_owners(self, manifest: Manifest) -> None:
         """A shard of a source that this run does not read is not written over."""
-        ours = {"-" if source.is_stdin else os.path.realpath(source.path) for source in self.job.sources}
+        ours = {os.path.realpath(source.path) for source in self.job.sources if source.is_file}
         owners = manifest.owners()
         for source in self.job.sources:
             name = self._name(source, 0)
