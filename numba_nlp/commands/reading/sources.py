@@ -77,8 +77,8 @@ class Source(NamedTuple):
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a file, that has a size and stays as it is."""
-        return not self.is_stdin and self.kind != "arguments"
+        """Whether it is a file, that has a size and stays as it is; a pipe is none."""
+        return not self.is_stdin and self.kind != "arguments" and os.path.isfile(self.path)
 
     @property
     def name(self) -> str:

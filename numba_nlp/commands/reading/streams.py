@@ -75,18 +75,23 @@ def opened(source: Source) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
         if source.packing is None:
             with open(source.path, "rb", buffering=_BUFFER) as stream:
                 _refuse_others(source, stream.peek(8))
-                yield stream, stream.tell
+                yield stream, _position(stream)
         elif source.packing == "gzip":
             with open(source.path, "rb") as raw, gzip.open(raw) as packed:
                 buffered = io.BufferedReader(cast(Any, packed), _BUFFER)
                 _refuse_others(source, buffered.peek(8))
-                yield buffered, raw.tell
+                yield buffered, _position(raw)
         else:
             pa = extra("pyarrow")
             with pa.OSFile(source.path) as raw, pa.CompressedInputStream(raw, "zstd") as packed:
                 buffered = io.BufferedReader(packed, _BUFFER)
                 _refuse_others(source, buffered.peek(8))
-                yield buffered, raw.tell
+                yield buffered, _position(raw)
+
+
+def _position(raw: Any) -> Callable[[], int]:
+    """Where reading is; pipes do not tell."""
+    return raw.tell if raw.seekable() else lambda: 0
 
 
 def _refuse_others(source: Source, head: bytes) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -16,6 +17,7 @@ import typer
 
 from numba_nlp._command_line import one_line
 from numba_nlp.commands.progress import Bar, progress_bar
+from numba_nlp.commands.reading.ahead import read_ahead
 from numba_nlp.commands.reading.sources import Source
 from numba_nlp.commands.tally import Tally
 from numba_nlp.commands.writing.files import ENDINGS, Packing, Target, write_rows
@@ -128,13 +130,19 @@ def run_job(job: Job) -> Outcome:
 def _results(job: Job, seen: Tally, bar: Bar) -> Iterator[Result]:
     is_first = True
     for source in job.sources:
-        for batch in job.read(source):
-            yield job.work(source, batch, seen)
-            is_first = False
-            bar.move(batch.position)
+        with closing(_read(job, source)) as batches:
+            for batch in batches:
+                yield job.work(source, batch, seen)
+                is_first = False
+                bar.move(batch.position)
         bar.next_file(source)
     if is_first:
         yield job.empty()
+
+
+def _read(job: Job, source: Source) -> Generator[Rows, None, None]:
+    """The batches of a source; of a file ahead of the work, while a stream may have no more for long."""
+    yield from read_ahead(job.read(source)) if source.is_file else job.read(source)
 
 
 def _refuse_sources(paths: Sequence[Path], sources: Sequence[Source]) -> None:
@@ -185,16 +193,17 @@ class _Folder:
     def _write_shards(self, manifest: Manifest, record: Record, source: Source, bar: Bar) -> None:
         job = self.job
         n_shards = 0
-        for number, batches in itertools.groupby(self._cut(source), self._shard_of):
-            name = self._name(source, number)
-            n_shards += 1
-            if name in record.shards:
-                self.seen += Tally.from_json(record.shards[name]["seen"])
-                self.n_skipped += 1
-                for batch in batches:
-                    bar.move(batch.position)
-                continue
-            self._write(manifest, record, name, (self._work(source, batch, bar) for batch in batches))
+        with closing(self._cut(source)) as cut:
+            for number, batches in itertools.groupby(cut, self._shard_of):
+                name = self._name(source, number)
+                n_shards += 1
+                if name in record.shards:
+                    self.seen += Tally.from_json(record.shards[name]["seen"])
+                    self.n_skipped += 1
+                    for batch in batches:
+                        bar.move(batch.position)
+                    continue
+                self._write(manifest, record, name, (self._work(source, batch, bar) for batch in batches))
         if not n_shards:
             self._write(manifest, record, self._name(source, 0), iter([(job.empty(), Tally())]))
 
@@ -221,18 +230,19 @@ class _Folder:
     def _shard_of(self, batch: Rows) -> int:
         return 0 if self.job.shard_rows is None else batch.first // self.job.shard_rows
 
-    def _cut(self, source: Source) -> Iterator[Rows]:
+    def _cut(self, source: Source) -> Generator[Rows, None, None]:
         """Batches that do not reach from one shard into the next."""
         size = self.job.shard_rows
-        for batch in self.job.read(source):
-            if size is None:
-                yield batch
-                continue
-            start = 0
-            while start < batch.n_rows:
-                stop = min(batch.n_rows, start + size - (batch.first + start) % size)
-                yield batch.part(start, stop)
-                start = stop
+        with closing(_read(self.job, source)) as batches:
+            for batch in batches:
+                if size is None:
+                    yield batch
+                    continue
+                start = 0
+                while start < batch.n_rows:
+                    stop = min(batch.n_rows, start + size - (batch.first + start) % size)
+                    yield batch.part(start, stop)
+                    start = stop
 
     def _name(self, source: Source, number: int) -> str:
         part = "" if self.job.shard_rows is None else f"-{number:05}"
