@@ -87,13 +87,13 @@ class Tally:
         """
         lines = []
         if self.invalid:
-            lines.append(f"{self.invalid:,} rows were no valid text: U+FFFD stands in place of what was not UTF-8")
+            lines.append(f"{_rows(self.invalid)} no valid text: U+FFFD stands in place of what was not UTF-8")
         if self.missing:
-            unreadable = f", {self.unreadable:,} of them because they could not be read" if self.unreadable else ""
-            became = "are taken as empty text" if nulls == "empty" else "stay missing"
-            lines.append(f"{self.missing:,} rows were missing{unreadable}; they {became}")
+            unreadable = f" ({self.unreadable:,} unreadable)" if self.unreadable else ""
+            became = "taken as empty text" if nulls == "empty" else "kept missing"
+            lines.append(f"{_rows(self.missing)} missing{unreadable}: {became}")
         if self.failed:
-            lines.append(f"{self.failed:,} rows failed; their errors stand in the output")
+            lines.append(f"{_rows(self.failed)} not done: the errors stand in the output")
         became = "given its id" if special == "match" else "taken as ordinary text"
         for token, count in self.specials.most_common(_MOST_SPECIALS):
             lines.append(f"special text {token!r} occurred {count:,} times, {became}")
@@ -101,6 +101,10 @@ class Tally:
             rest = sum(self.specials.values()) - sum(n for _, n in self.specials.most_common(_MOST_SPECIALS))
             lines.append(f"{len(self.specials) - _MOST_SPECIALS} other special texts occurred {rest:,} times")
         return lines
+
+
+def _rows(n: int) -> str:
+    return "1 row was" if n == 1 else f"{n:,} rows were"
 
 
 def _number(value: Any) -> int:

@@ -50,7 +50,7 @@ def test_rows_of_every_format_are_those_of_encode_batch(name, batch_rows, run, t
     assert nlp.Ragged.from_arrow(table["ends"]).values.tolist() == expected.ends.tolist()
     assert result.stdout.startswith(f"out.parquet: {len(texts)} rows, {expected.n_values:,} tokens (")
     assert f"note: special text {SPECIAL!r} occurred 2 times, taken as ordinary text\n" in result.stderr
-    assert ("1 rows were missing; they stay missing" in result.stderr) == (None in texts)
+    assert ("1 row was missing: kept missing" in result.stderr) == (None in texts)
 
 
 def test_metadata_say_what_made_a_file(run, tok, tmp_path):

@@ -106,8 +106,8 @@ def test_rows_of_files_with_failures_and_missing_ones(command, calls, run, tmp_p
     result = run(command, "--file", "a.jsonl", "-m", "folder", "-o", "out.jsonl", "--batch-rows", 2)
     assert rows_in((tmp_path / "out.jsonl").read_text(encoding="utf-8")) == expected
     assert result.stdout.startswith("out.jsonl: 5 rows (")
-    assert "note: 1 rows failed; their errors stand in the output\n" in result.stderr
-    assert "1 rows were missing; they stay missing" in result.stderr
+    assert "note: 1 row was not done: the errors stand in the output\n" in result.stderr
+    assert "1 row was missing: kept missing" in result.stderr
     run(command, "--file", "a.jsonl", "-m", "folder", "-o", "out.parquet", "--batch-rows", 2)
     table = pq.read_table(tmp_path / "out.parquet").to_pylist()
     assert [row["error"] for row in table] == [row.get("error") for row in expected]
@@ -186,7 +186,7 @@ def test_a_folder_that_goes_on(calls, run, tmp_path):
             ["translate", "the", "-m", "folder", "--max-new-tokens", "5", "--option", "max_new_tokens=6"],
             "'max_new_tokens' is given by --max-new-tokens too",
         ),
-        (["translate", "the", "-m", "folder", "-o", "out.npz"], ".npz tells no format"),
+        (["translate", "the", "-m", "folder", "-o", "out.npz"], "tells no format"),
     ],
 )
 def test_a_wrong_command_line_is_exit_code_2(arguments, message, calls, run):

@@ -94,14 +94,14 @@ def find_target(given: str, kind: str | None, formats: Sequence[str], *, on_stdo
             )
         return Target(Path(given), kind or on_stdout, False)
     path = Path(given)
-    if path.is_dir() or given.endswith(("/", "\\")) or (not path.suffix and kind is None):
+    if path.is_dir() or given.endswith(("/", "\\")) or (not path.suffix and kind is None and not path.exists()):
         return Target(path, kind or formats[0], True)
     if kind is None:
         kind = next((name for name, endings in ENDINGS.items() if path.suffix.lower() in endings), None)
         if kind is None or kind not in formats:
             wanted = ", ".join(f"*{ENDINGS[name][0]}" for name in formats)
             raise typer.BadParameter(
-                f"{given}: {path.suffix} tells no format that this command writes; name it {wanted}, or a folder "
+                f"{given}: its name tells no format that this command writes; name it {wanted}, or a folder "
                 "with / at its end, or pass --to",
                 param_hint="--output",
             )
