@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import typer
@@ -13,7 +13,7 @@ from numba_nlp._version import __version__
 from numba_nlp.commands import options
 from numba_nlp.commands.encode import encode_rows
 from numba_nlp.commands.progress import progress_bar
-from numba_nlp.commands.reading.pieces import Batch
+from numba_nlp.commands.reading.pieces import Batch, Errors, Nulls
 from numba_nlp.commands.reading.sources import Source, find_sources
 from numba_nlp.commands.reading.texts import TextReader
 from numba_nlp.commands.reports import Report, fail_with
@@ -63,8 +63,7 @@ def count_command(
     target = None if output is None else find_target(output, target_format, _FORMATS)
     with errors_in_one_line():
         sources = find_sources(files, source_format)
-        given: Any = errors, nulls
-        reader = TextReader(column, *given, batch_rows)
+        reader = TextReader(column, cast(Errors, errors), cast(Nulls, nulls), batch_rows)
         reader.check(sources)
         tok = options.load_vocabulary(vocabulary, option)
         made_by: dict[str, Any] = {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from numba_nlp._command_line import errors_in_one_line
 from numba_nlp._version import __version__
 from numba_nlp.commands import options
-from numba_nlp.commands.reading.pieces import Batch
+from numba_nlp.commands.reading.pieces import Batch, Errors, Nulls
 from numba_nlp.commands.reading.sources import Source, find_sources
 from numba_nlp.commands.reading.texts import TextReader
 from numba_nlp.commands.reports import Report
@@ -83,8 +83,7 @@ def encode_command(
     report = Report(as_json, special=special, nulls=nulls)
     with errors_in_one_line():
         sources = find_sources(files, source_format)
-        given: Any = errors, nulls
-        reader = TextReader(column, *given, batch_rows)
+        reader = TextReader(column, cast(Errors, errors), cast(Nulls, nulls), batch_rows)
         reader.check(sources)
         tok = options.load_vocabulary(vocabulary, option)
         packing = _packing(target, tok, block_size, separator, remainder)

@@ -175,12 +175,14 @@ def test_damaged_files(run, tmp_path):
         packing = "gzip" if name.endswith("gz") else "zstd"
         message = one_error(run("encode", name, "-o", "out.parquet", code=1))
         assert message.startswith(f"error: {name}: cannot be unpacked as {packing} (")
-    write_parquet(tmp_path / "a.parquet", TEXTS)
+    pq.write_table(pa.table({"text": TEXTS}), tmp_path / "a.parquet", write_page_checksum=True)
     whole = (tmp_path / "a.parquet").read_bytes()
+    place = whole.index("naïve".encode())
+    (tmp_path / "flip.parquet").write_bytes(whole[:place] + b"N" + whole[place + 1 :])
     (tmp_path / "cut.parquet").write_bytes(whole[:-10])
     (tmp_path / "bad.parquet").write_bytes(whole[:4] + b"\xff" * 60 + whole[64:])
     (tmp_path / "none.arrow").write_bytes(b"the\n" * 10)
-    for name in ("cut.parquet", "bad.parquet", "none.arrow"):
+    for name in ("cut.parquet", "bad.parquet", "flip.parquet", "none.arrow"):
         message = one_error(run("encode", name, "-o", "out.parquet", code=1))
         assert message.startswith(f"error: {name}: cannot be read")
     assert not (tmp_path / "out.parquet").exists()

@@ -217,5 +217,5 @@ def test_memory_is_bounded_by_bytes_too(monkeypatch, run, tok, tmp_path):
         sizes.clear()
         run("encode", name, "-o", "out.parquet")
         assert pq.read_table("out.parquet")["ids"].to_pylist() == [tok.encode(text).tolist() for text in texts]
-        assert len(sizes) > 10
+        assert len(sizes) >= 8
         assert max(sizes) <= 264

@@ -10,8 +10,7 @@ import pytest
 
 from numba_nlp import _jit
 from numba_nlp._version import __version__
-from numba_nlp.commands import progress
-from tests.cli.files import LINES, write_lines
+from tests.cli.files import LINES, write_json_lines, write_lines
 from tests.cli.messages import one_error
 
 
@@ -96,7 +95,6 @@ def test_a_bar_moves_to_its_end_and_is_shown_on_request_only(run, monkeypatch, t
     result = run("encode", "a.txt", "-o", "out.parquet")
     assert bars[1][1] is None
     assert "%|" not in result.stderr
-    assert progress.Bar is not None
 
 
 def run_python(code):
@@ -113,15 +111,18 @@ def test_a_missing_extra_is_named(missing):
     )
 
 
-def test_pyarrow_is_named_where_it_is_missing(vocabulary, tmp_path):
+def test_pyarrow_is_named_where_it_is_missing(run, monkeypatch, tmp_path):
     write_lines(tmp_path / "a.txt", ["the"])
-    start = "import sys; sys.modules['pyarrow'] = None; import numba_nlp.cli; sys.argv = ['numba-nlp', 'encode', "
-    files = f"{str(tmp_path / 'a.txt')!r}, '-v', {str(vocabulary)!r}, '-o', "
-    result = run_python(f"{start}{files}{str(tmp_path / 'a.parquet')!r}]; numba_nlp.cli.main()")
-    assert result.returncode == 1
-    assert result.stderr == "error: this needs pyarrow, which is not installed: pip install 'numba_nlp[arrow]'\n"
-    result = run_python(f"{start}{files}{str(tmp_path / 'a.npz')!r}]; numba_nlp.cli.main()")
-    assert (result.returncode, result.stderr) == (0, "")
+    write_lines(tmp_path / "b.txt.zst", ["the"])
+    write_json_lines(tmp_path / "c.jsonl", ["the"])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    needed = "error: this needs pyarrow, which is not installed: pip install 'numba_nlp[arrow]'\n"
+    for name, output in (("a.txt", "out.parquet"), ("a.txt", "out.arrow"), ("b.txt.zst", "out.npz")):
+        assert one_error(run("encode", name, "-o", output, code=1)) == needed
+        assert not (tmp_path / output).exists()
+    # everything else goes without
+    for output in ("out.npz", "out.jsonl", "out.txt"):
+        run("encode", "a.txt", "c.jsonl", "-o", output)
 
 
 def test_the_entry_point_runs_and_imports_late():

@@ -76,8 +76,10 @@ def schema_of(source: Source) -> Any:
 def _parquet(source: Source, column: str, batch_rows: int, check: Callable[[Source, str, Any], None]) -> Chunks:
     from pyarrow import parquet
 
-    # a buffered stream, or else the column of a whole row group is in memory
-    with parquet.ParquetFile(source.path, buffer_size=1 << 20, pre_buffer=False) as file:
+    # a buffered stream, or else the column of a whole row group is in memory; checksums are looked at where there are any
+    with parquet.ParquetFile(
+        source.path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
+    ) as file:
         path = _path_of(source, column, file.schema_arrow)
         check(source, column, _type_of(path, file.schema_arrow))
         total, size = file.metadata.num_rows, source.size

@@ -74,7 +74,7 @@ def opened(source: Source) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
             return
         if source.packing is None:
             with open(source.path, "rb", buffering=_BUFFER) as stream:
-                _refuse_others(source, stream.peek(8))
+                _refuse_others(source, cast(io.BufferedReader, stream).peek(8))
                 yield stream, _position(stream)
         elif source.packing == "gzip":
             with open(source.path, "rb") as raw, gzip.open(raw) as packed:

@@ -70,8 +70,8 @@ def find_target(given: str, kind: str | None, formats: Sequence[str], *, on_stdo
     Parameters
     ----------
     given : str
-        ``-`` is the standard output. A name without an ending, one that ends in ``/``, and a folder that is there are
-        folders.
+        ``-`` is the standard output. Folders are: one that is there, a name that ends in ``/``, and a name without an
+        ending of which there is nothing yet.
     kind : str, optional
         The format; needed where the name does not tell it. In folders the first one that the command has.
     formats : sequence of str
@@ -94,7 +94,7 @@ def find_target(given: str, kind: str | None, formats: Sequence[str], *, on_stdo
             )
         return Target(Path(given), kind or on_stdout, False)
     path = Path(given)
-    if path.is_dir() or given.endswith(("/", "\\")) or (not path.suffix and kind is None and not path.exists()):
+    if path.is_dir() or given.endswith(("/", "\\")) or not (path.suffix or path.exists()):
         return Target(path, kind or formats[0], True)
     if kind is None:
         kind = next((name for name, endings in ENDINGS.items() if path.suffix.lower() in endings), None)

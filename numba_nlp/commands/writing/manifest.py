@@ -24,7 +24,7 @@ from numba_nlp.commands.reading.sources import Source
 from numba_nlp.commands.tally import Tally
 from numba_nlp.errors import SourceFormatError
 
-__all__ = ["MANIFEST_NAME", "Manifest", "Record"]
+__all__ = ["MANIFEST_NAME", "Manifest", "Record", "key_of"]
 
 MANIFEST_NAME = "_manifest.json"
 _FORMAT, _VERSION = "numba_nlp shards", 1
@@ -116,7 +116,7 @@ class Manifest:
         anew : bool
             Forget what is finished.
         """
-        key = _key(source)
+        key = key_of(source)
         fingerprint = self._fingerprint(source)
         known = self._records.get(key)
         if known is not None and known.fingerprint == fingerprint and not anew and source.is_file:
@@ -153,7 +153,7 @@ class Manifest:
 
     def _is_there(self, name: str, shard: Mapping[str, Any]) -> bool:
         try:
-            return (self.folder / name).stat().st_size == shard["bytes"]
+            return bool((self.folder / name).stat().st_size == shard["bytes"])
         except OSError:
             return False
 
@@ -193,5 +193,6 @@ class Manifest:
         self._written_at = time.monotonic()
 
 
-def _key(source: Source) -> str:
+def key_of(source: Source) -> str:
+    """What a record calls a source."""
     return os.path.realpath(source.path) if source.is_file else source.name

@@ -64,7 +64,7 @@ def write_npz(path: Path, results: Iterable[Result], metadata: Mapping[str, str]
             if name not in spools:
                 # beside the file: the folder of temporary files may be in memory
                 file = stack.enter_context(tempfile.TemporaryFile(dir=path.resolve().parent))
-                spools[name] = _Spool(file, dtype)  # type: ignore[arg-type]
+                spools[name] = _Spool(file, dtype)
                 if name == "offsets":
                     spools[name].add(np.zeros(1, np.int64))
             return spools[name]

@@ -21,7 +21,7 @@ from numba_nlp.commands.reading.ahead import read_ahead
 from numba_nlp.commands.reading.sources import Source
 from numba_nlp.commands.tally import Tally
 from numba_nlp.commands.writing.files import ENDINGS, Packing, Target, write_rows
-from numba_nlp.commands.writing.manifest import Manifest, Record
+from numba_nlp.commands.writing.manifest import Manifest, Record, key_of
 from numba_nlp.commands.writing.results import Result
 from numba_nlp.errors import NumbaNlpError
 
@@ -264,7 +264,7 @@ class _Folder:
 
     def _check_owners(self, manifest: Manifest) -> None:
         """A shard of a source that this run does not read is not written over."""
-        ours = {os.path.realpath(source.path) for source in self.job.sources if source.is_file}
+        ours = {key_of(source) for source in self.job.sources}
         owners = manifest.owners()
         for source in self.job.sources:
             name = self._name(source, 0)
