@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from numba_nlp import _jit
 from numba_nlp._command_line import Command, console, errors_in_one_line
 from numba_nlp.commands import options
 from numba_nlp.errors import NumbaNlpError
@@ -32,6 +31,8 @@ def _root() -> Path:
     NumbaNlpError
         There is none.
     """
+    from numba_nlp import _jit
+
     folder = _jit.cache_folder()
     if folder is None:
         raise NumbaNlpError(
@@ -41,14 +42,22 @@ def _root() -> Path:
     return folder.parent
 
 
+def _digest() -> str:
+    """Names the code of this version on this machine; digests the kernels' sources, which takes a moment."""
+    from numba_nlp import _jit
+
+    return _jit.DIGEST
+
+
 def _folders(root: Path) -> list[tuple[Path, int, int]]:
     """Each folder of compiled code with its files and bytes, the one in use first, the others by name."""
     found = []
+    in_use = _digest()
     for folder in root.iterdir():
         if _DIGEST.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
             sizes = [size for path in folder.rglob("*") if (size := _size(path)) is not None]
             found.append((folder, len(sizes), sum(sizes)))
-    return sorted(found, key=lambda entry: (entry[0].name != _jit.DIGEST, entry[0].name))
+    return sorted(found, key=lambda entry: (entry[0].name != in_use, entry[0].name))
 
 
 def _size(path: Path) -> int | None:
@@ -66,7 +75,7 @@ def show_command(as_json: options.AsJson = False) -> None:
         folders = _folders(root)
     if as_json:
         listed = [
-            {"digest": folder.name, "in_use": folder.name == _jit.DIGEST, "files": files, "bytes": size}
+            {"digest": folder.name, "in_use": folder.name == _digest(), "files": files, "bytes": size}
             for folder, files, size in folders
         ]
         typer.echo(json.dumps({"folder": str(root), "versions": listed}, ensure_ascii=False))
@@ -80,7 +89,7 @@ def show_command(as_json: options.AsJson = False) -> None:
     table.add_column("MB", justify="right")
     table.add_column("")
     for folder, files, size in folders:
-        used = "in use" if folder.name == _jit.DIGEST else "of another version, processor or setting"
+        used = "in use" if folder.name == _digest() else "of another version, processor or setting"
         table.add_row(folder.name, f"{files:,}", f"{size / 1e6:,.1f}", used)
     console().print(table)
 
@@ -93,7 +102,7 @@ def clear_command(
 ) -> None:
     """Remove compiled kernels of other versions, processors and settings."""
     with errors_in_one_line():
-        removed = [entry for entry in _folders(_root()) if everything or entry[0].name != _jit.DIGEST]
+        removed = [entry for entry in _folders(_root()) if everything or entry[0].name != _digest()]
         for folder, _, _ in removed:
             shutil.rmtree(folder)
         size = sum(entry[2] for entry in removed)

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import numpy as np
 import typer
 
 from numba_nlp._command_line import console, errors_in_one_line, one_line
 from numba_nlp._version import __version__
 from numba_nlp.commands import options
-from numba_nlp.commands.encode import encode_rows
-from numba_nlp.commands.progress import progress_bar
-from numba_nlp.commands.reading.pieces import Batch, Errors, Nulls
-from numba_nlp.commands.reading.sources import Source, find_sources
-from numba_nlp.commands.reading.texts import TextReader
-from numba_nlp.commands.reports import Report, fail_with
-from numba_nlp.commands.tally import Tally
-from numba_nlp.commands.writing.files import find_target
-from numba_nlp.commands.writing.results import Counted, Origin
-from numba_nlp.commands.writing.shards import Job, run_job
 from numba_nlp.errors import NumbaNlpError
-from numba_nlp.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numba_nlp.commands.reading.pieces import Batch, Errors, Nulls
+    from numba_nlp.commands.reading.sources import Source
+    from numba_nlp.commands.tally import Tally
+    from numba_nlp.commands.writing.results import Counted
+    from numba_nlp.tokenizer import Tokenizer
 
 __all__ = ["count_command"]
 
@@ -59,11 +54,24 @@ def count_command(
     as_json: options.AsJson = False,
 ) -> None:
     """Count the tokens of files of texts."""
+    # here, since these import Numba, which help and errors of the command line should not wait for
+    import numpy as np
+
+    from numba_nlp.commands.encoding import encode_rows
+    from numba_nlp.commands.progress import progress_bar
+    from numba_nlp.commands.reading.sources import find_sources
+    from numba_nlp.commands.reading.texts import TextReader
+    from numba_nlp.commands.reports import Report, fail_with
+    from numba_nlp.commands.tally import Tally
+    from numba_nlp.commands.writing.files import find_target
+    from numba_nlp.commands.writing.results import Counted, Origin
+    from numba_nlp.commands.writing.shards import Job, run_job
+
     report = Report(as_json, special=special, nulls=nulls)
     target = None if output is None else find_target(output, target_format, _FORMATS)
     with errors_in_one_line():
         sources = find_sources(files, source_format)
-        reader = TextReader(column, cast(Errors, errors), cast(Nulls, nulls), batch_rows)
+        reader = TextReader(column, cast("Errors", errors), cast("Nulls", nulls), batch_rows)
         reader.check(sources)
         tok = options.load_vocabulary(vocabulary, option)
         made_by: dict[str, Any] = {

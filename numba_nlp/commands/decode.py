@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from numba_nlp._command_line import errors_in_one_line
 from numba_nlp._version import __version__
 from numba_nlp.commands import options
-from numba_nlp.commands.reading.ids import IdBatch, read_ids, recorded_digest
-from numba_nlp.commands.reading.sources import ID_FORMATS, Source, find_sources
-from numba_nlp.commands.reports import Report
-from numba_nlp.commands.tally import Tally
-from numba_nlp.commands.writing.files import find_target
-from numba_nlp.commands.writing.results import Decoded, Origin
-from numba_nlp.commands.writing.shards import Job, run_job
 from numba_nlp.errors import InvalidTextError, SourceFormatError, UnknownTokenError
-from numba_nlp.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numba_nlp.commands.reading.ids import IdBatch
+    from numba_nlp.commands.reading.sources import Source
+    from numba_nlp.commands.tally import Tally
+    from numba_nlp.commands.writing.results import Decoded
+    from numba_nlp.tokenizer import Tokenizer
 
 __all__ = ["decode_command"]
 
@@ -76,6 +75,14 @@ def decode_command(
     as_json: options.AsJson = False,
 ) -> None:
     """Turn files of ids into files of texts."""
+    # here, since these import Numba, which help and errors of the command line should not wait for
+    from numba_nlp.commands.reading.ids import read_ids
+    from numba_nlp.commands.reading.sources import ID_FORMATS, find_sources
+    from numba_nlp.commands.reports import Report
+    from numba_nlp.commands.writing.files import find_target
+    from numba_nlp.commands.writing.results import Decoded, Origin
+    from numba_nlp.commands.writing.shards import Job, run_job
+
     target = find_target(output, target_format, _FORMATS)
     report = Report(as_json)
     with errors_in_one_line():
@@ -118,6 +125,8 @@ def decode_command(
 
 
 def _check_vocabulary(tok: Tokenizer, source: Source) -> None:
+    from numba_nlp.commands.reading.ids import recorded_digest
+
     digest = recorded_digest(source)
     if digest is not None and digest != tok.vocabulary.digest:
         raise SourceFormatError(

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from numba_nlp._command_line import errors_in_one_line
 from numba_nlp._version import __version__
 from numba_nlp.commands import options
-from numba_nlp.commands.reading.pieces import Batch, Errors, Nulls
-from numba_nlp.commands.reading.sources import Source, find_sources
-from numba_nlp.commands.reading.texts import TextReader
-from numba_nlp.commands.reports import Report
-from numba_nlp.commands.tally import Tally
-from numba_nlp.commands.writing.files import Packing, Target, find_target
-from numba_nlp.commands.writing.results import Encoded, Origin
-from numba_nlp.commands.writing.shards import Job, run_job
-from numba_nlp.errors import SpecialTokenError, UnknownTokenError
-from numba_nlp.ragged import Ragged
-from numba_nlp.text_rows import TextRows
-from numba_nlp.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numba_nlp.commands.reading.pieces import Batch, Errors, Nulls
+    from numba_nlp.commands.reading.sources import Source
+    from numba_nlp.commands.tally import Tally
+    from numba_nlp.commands.writing.results import Encoded
 
 __all__ = ["encode_command"]
 
@@ -79,14 +73,24 @@ def encode_command(
     as_json: options.AsJson = False,
 ) -> None:
     """Turn files of texts into files of ids."""
+    # here, since these import Numba, which help and errors of the command line should not wait for
+    from numba_nlp.commands.encoding import as_written, encode_rows, take_packing
+    from numba_nlp.commands.reading.sources import find_sources
+    from numba_nlp.commands.reading.texts import TextReader
+    from numba_nlp.commands.reports import Report
+    from numba_nlp.commands.writing.files import find_target
+    from numba_nlp.commands.writing.results import Encoded, Origin
+    from numba_nlp.commands.writing.shards import Job, run_job
+    from numba_nlp.text_rows import TextRows
+
     target = find_target(output, target_format, _FORMATS)
     report = Report(as_json, special=special, nulls=nulls)
     with errors_in_one_line():
         sources = find_sources(files, source_format)
-        reader = TextReader(column, cast(Errors, errors), cast(Nulls, nulls), batch_rows)
+        reader = TextReader(column, cast("Errors", errors), cast("Nulls", nulls), batch_rows)
         reader.check(sources)
         tok = options.load_vocabulary(vocabulary, option)
-        packing = _packing(target, tok, block_size, separator, remainder)
+        packing = take_packing(target, tok, block_size, separator, remainder)
         made_by: dict[str, Any] = {
             "version": __version__,
             "vocabulary_digest": tok.vocabulary.digest,
@@ -118,7 +122,9 @@ def encode_command(
                     "shard_rows": shard_rows,
                     "packing": None if packing is None else [*packing[:3]],
                 },
-                metadata={f"numba_nlp.{name}": _written(value) for name, value in made_by.items() if value is not None},
+                metadata={
+                    f"numba_nlp.{name}": as_written(value) for name, value in made_by.items() if value is not None
+                },
                 shard_rows=shard_rows,
                 overwrite=overwrite,
                 packing=packing,
@@ -126,55 +132,3 @@ def encode_command(
             )
         )
     report.show(target, outcome, "tokens")
-
-
-def encode_rows(tok: Tokenizer, source: Source, batch: Batch, seen: Tally, *, special: Any, **keywords: Any) -> Ragged:
-    """Ids of a batch, and what is in it counted.
-
-    Raises
-    ------
-    SpecialTokenError
-        With the name of the source.
-    """
-    seen.add_batch(batch)
-    seen.specials.update(tok.special_texts(batch.rows))
-    try:
-        encoded = tok.encode_batch(batch.rows, special=special, nulls="null", **keywords)
-    except SpecialTokenError as error:
-        raise SpecialTokenError(f"{source.name}, rows counted from row {batch.first}: {error}") from error
-    seen.tokens += encoded.n_values
-    return encoded
-
-
-def _written(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _packing(
-    target: Target, tok: Tokenizer, block_size: int | None, separator: str | None, remainder: Any
-) -> Packing | None:
-    """What packed blocks need.
-
-    Raises
-    ------
-    typer.BadParameter
-        An option is missing, or there for another format; the separator is no token of the vocabulary.
-    """
-    if target.kind != "packed":
-        for value, name in ((block_size, "--block-size"), (separator, "--separator")):
-            if value is not None:
-                raise typer.BadParameter("is for packed blocks: write *.bin, or pass --to packed", param_hint=name)
-        return None
-    if block_size is None or separator is None:
-        missing, what = ("--block-size", "such as 1024") if block_size is None else ("--separator", _separators(tok))
-        raise typer.BadParameter(f"packed blocks need it, {what}", param_hint=missing)
-    try:
-        number = tok.token_to_id(separator)
-    except UnknownTokenError as error:
-        raise typer.BadParameter(f"{error}; {_separators(tok)}", param_hint="--separator") from error
-    return Packing(block_size, number, remainder, tok.vocabulary)
-
-
-def _separators(tok: Tokenizer) -> str:
-    named = ", ".join(repr(token) for token in list(tok.special_tokens)[:5])
-    return f"special tokens are {named}" if named else "the vocabulary has no special tokens: take an ordinary one"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from numba_nlp._command_line import parse_values, source_of
-from numba_nlp.loading import load_tokenizer
-from numba_nlp.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numba_nlp.tokenizer import Tokenizer
 
 __all__ = [
     "AddSpecialTokens",
@@ -53,6 +54,8 @@ def load_vocabulary(vocabulary: str, option: list[str] | None) -> Tokenizer:
     NumbaNlpError, OSError
         As :func:`numba_nlp.load_tokenizer`.
     """
+    from numba_nlp.loading import load_tokenizer
+
     options = parse_values(option or [], "--option")
     if options and vocabulary.endswith(".safetensors"):
         raise typer.BadParameter("a compiled vocabulary takes none", param_hint="--option")

@@ -14,7 +14,6 @@ import typer
 
 from numba_nlp._command_line import Command, parse_values
 from numba_nlp.commands import options
-from numba_nlp.commands.task_run import TaskCall, run_task
 
 __all__ = ["add_tasks"]
 
@@ -164,6 +163,9 @@ def _function(name: str, task: str, help_text: str, own: tuple[tuple[str, Any, A
     own_names = [option for option, _, _ in own if option not in _OF_CALL]
 
     def command(**given: Any) -> None:
+        # here, since this imports Numba, which help and errors of the command line should not wait for
+        from numba_nlp.commands.task_run import TaskCall, run_task
+
         task_options = parse_values(given.pop("option") or [], "--option")
         for option in own_names:
             value = given.pop(option)

@@ -12,6 +12,7 @@ import pytest
 from numba_nlp.packing import PackedBlocks
 from tests.cli.files import LINES, SPECIAL, TEXTS, write_json_lines, write_lines
 from tests.cli.messages import one_error
+from tests.toy_vocabulary import MERGES, toy_vocabulary
 
 
 def texts_of(path):
@@ -78,6 +79,7 @@ def test_half_a_character(run, tok, tmp_path):
 
 def test_ids_of_another_vocabulary_are_refused(run, tmp_path):
     write_lines(tmp_path / "a.txt", LINES)
+    toy_vocabulary(merges=[*MERGES[3:], *MERGES[:3]]).save(tmp_path / "other.safetensors")
     for name, more in (
         ("ids.parquet", ()),
         ("ids.arrow", ()),
@@ -85,12 +87,10 @@ def test_ids_of_another_vocabulary_are_refused(run, tmp_path):
         ("ids.bin", ("--block-size", 8, "--separator", SPECIAL)),
     ):
         run("encode", "a.txt", "-o", name, *more)
-        other = tmp_path / "other.txt"
-        other.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{n}" for n in range(400))]))
-        message = one_error(run("decode", name, "-v", other.with_name("other.txt"), "-o", "back.jsonl", code=1))
+        message = one_error(run("decode", name, "-v", "other.safetensors", "-o", "back.jsonl", code=1))
         assert "its ids are of the vocabulary with the digest" in message
         assert not (tmp_path / "back.jsonl").exists()
-    run("decode", "ids.parquet", "-v", "other.txt", "--any-vocabulary", "-o", "back.jsonl")
+    run("decode", "ids.parquet", "-v", "other.safetensors", "--any-vocabulary", "-o", "back.jsonl")
     assert len(texts_of(tmp_path / "back.jsonl")) == len(LINES)
 
 

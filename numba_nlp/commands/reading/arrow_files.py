@@ -76,7 +76,7 @@ def schema_of(source: Source) -> Any:
 def _parquet(source: Source, column: str, batch_rows: int, check: Callable[[Source, str, Any], None]) -> Chunks:
     from pyarrow import parquet
 
-    # a buffered stream, or else the column of a whole row group is in memory; checksums are looked at where there are any
+    # a buffered stream, or else the column of a whole row group is in memory; checksums are looked at where they are
     with parquet.ParquetFile(
         source.path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
     ) as file:
