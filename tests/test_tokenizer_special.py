@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 import numba_nlp as nlp
-from numba_nlp.errors import SpecialTokenError
+from numba_nlp.errors import InvalidTextError, SpecialTokenError
+from numba_nlp.kernels.segment.special_matcher import FLAG_NORMALIZED, FLAG_SINGLE_WORD
+from numba_nlp.vocabulary import Vocabulary
 from tests.made_tokenizers import END, TEXTS, gpt2, gpt2_that, roberta_like, spans_of
+from tests.toy_vocabulary import toy_arrays, toy_metadata
 
 # --- templates -----------------------------------------------------------------------------------------------------
 
@@ -125,3 +128,24 @@ def test_many_collections_of_special_tokens() -> None:
         chosen = {token for bit, token in enumerate(tokens) if mask >> bit & 1}
         text = "".join(sorted(chosen))
         assert set(ours.encode(text, special=chosen).tolist()) == {ours.special_tokens[token] for token in chosen}
+
+
+def test_how_often_special_tokens_stand_in_texts() -> None:
+    """Letter by letter: whatever options a token has, and whether or not it would be matched there."""
+    ours = roberta_like().ours
+    texts = ["<s>a<s></s>", None, "", b"<mask> <mas <mask>s", "é</s"]
+    assert ours.special_texts(texts) == {"<s>": 2, "</s>": 1, "<mask>": 2}
+    assert ours.special_texts(["nothing", None]) == ours.special_texts([]) == {}
+    counts = {token: sum(text.count(token) for text in TEXTS) for token in ours.special_tokens}
+    assert ours.special_texts(TEXTS) == {token: count for token, count in counts.items() if count}
+    with pytest.raises(TypeError, match="`texts` is one str"):
+        ours.special_texts("<s>")
+    with pytest.raises(InvalidTextError, match="row 1"):
+        ours.special_texts(["a", b"\xff"])
+
+
+def test_special_tokens_that_are_looked_for_in_normalized_text_are_counted_as_they_are_written() -> None:
+    arrays = toy_arrays()
+    arrays["special_flags"][0] |= FLAG_NORMALIZED | FLAG_SINGLE_WORD
+    ours = nlp.Tokenizer(Vocabulary(arrays, toy_metadata()))
+    assert ours.special_texts(["a<|end|>b", "<|END|>"]) == {"<|end|>": 1}

@@ -8,6 +8,7 @@ import os
 import pyarrow.parquet as pq
 import pytest
 
+import numba_nlp as nlp
 from numba_nlp.commands.writing import files as writing
 from numba_nlp.commands.writing import shards
 from tests.cli.files import LINES, TEXTS, write_json_lines, write_lines
@@ -98,17 +99,34 @@ def test_a_run_that_breaks_off_goes_on(corpus, run, written, monkeypatch, tok, t
         calls.append(None)
         if len(calls) == 2:
             stream.write(b"PAR1 half of a file")
-            raise OSError(28, "No space left on device", "b.parquet")
+            raise OSError(28, "No space left on device")
         work(stream, results, metadata)
 
     monkeypatch.setattr(writing, "_write_parquet", breaks)
-    assert one_error(run("encode", "*.txt", "-o", "out", code=1)) == "error: b.parquet: no space left on device\n"
+    assert one_error(run("encode", "*.txt", "-o", "out", code=1)) == "error: out/b.parquet: no space left on device\n"
     assert names_in(tmp_path / "out") == ["_manifest.json", "a.parquet"]
     written.clear()
     run("encode", "*.txt", "-o", "out")
     assert written == ["b.parquet", "c.parquet"]
     for name in "abc":
         assert ids_in(tmp_path / "out" / f"{name}.parquet") == ids_of(tok, name)
+
+
+def test_a_run_that_is_stopped_by_hand_goes_on(corpus, run, written, monkeypatch, tmp_path):
+    encode = nlp.Tokenizer.encode_batch
+
+    def stopped(tok, rows, **given):
+        if len(rows) and rows[0].startswith("c"):
+            raise KeyboardInterrupt
+        return encode(tok, rows, **given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(nlp.Tokenizer, "encode_batch", stopped)
+        run("encode", "*.txt", "-o", "out", code=130)
+    assert names_in(tmp_path / "out") == ["_manifest.json", "a.parquet", "b.parquet"]
+    written.clear()
+    run("encode", "*.txt", "-o", "out")
+    assert written == ["c.parquet"]
 
 
 def test_a_run_that_is_killed_before_its_record_is_written_makes_the_shard_again(corpus, run, written, tmp_path):

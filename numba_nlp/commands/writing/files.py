@@ -130,6 +130,18 @@ def write_rows(
     OSError
         It cannot be written; what was there stays.
     """
+    try:
+        _write(path, kind, results, metadata, packing)
+    except OSError as error:
+        # a full disk does not say what could not be written
+        if error.filename is None and str(path) != "-":
+            error.filename = str(path)
+        raise
+
+
+def _write(
+    path: Path, kind: str, results: Iterable[Result], metadata: Mapping[str, str], packing: Packing | None
+) -> None:
     if kind == "packed":
         assert packing is not None
         batches = (result.rows for result in results if isinstance(result, Encoded))
