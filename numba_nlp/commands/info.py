@@ -15,15 +15,22 @@ from numba_nlp.commands import options
 
 __all__ = ["info_command"]
 
-#: Packages of each extra, as they are called on an index.
-_EXTRAS = {
-    "models": ("torch", "safetensors"),
-    "arrow": ("pyarrow",),
-    "pipelines": ("dask", "datasets", "scikit-learn", "xarray"),
-    "hub": ("huggingface_hub",),
-    "cli": ("typer", "rich"),
-    "plot": ("matplotlib",),
-}
+#: Packages that only some calls need, as they are called on an index.
+_OPTIONAL = (
+    *(
+        "pyarrow",
+        "torch",
+        "safetensors",
+        "huggingface_hub",
+        "typer",
+        "rich",
+        "matplotlib",
+        "pandas",
+        "polars",
+        "awkward",
+    ),
+    *("dask", "datasets", "scikit-learn", "xarray"),
+)
 _NEEDED = ("numba", "llvmlite", "numpy", "regex", "protobuf", "platformdirs", "tqdm")
 #: Features of processors that decide how fast kernels are.
 _FEATURES = (
@@ -96,9 +103,7 @@ def _facts() -> dict[str, dict[str, Any]]:
             "fast calls": bool(_fastcall.AVAILABLE),
             "threads by default": resolve_threads(None),
         },
-        "extras": {
-            f"{name} ({package})": _version(package) for name, packages in _EXTRAS.items() for package in packages
-        },
+        "extras": {name: _version(name) for name in _OPTIONAL},
         "cache": {"folder": None if folder is None else str(folder), "digest": _jit.DIGEST},
     }
 
