@@ -117,11 +117,19 @@ def _arrow(source: Source, column: str, batch_rows: int, check: Callable[[Source
         first = 0
         for batch in batches:
             chunk = _field(batch, path)
+            _validate(pa, chunk)
             position = 0 if source.is_stdin else stream.tell()
             for start in range(0, len(chunk), batch_rows):
                 part = chunk.slice(start, batch_rows)
                 yield part, first + start, position
             first += len(chunk)
+
+
+def _validate(pa: Any, chunk: Any) -> None:
+    """Check what a damaged file would lead outside of its buffers; offsets of strings are looked at behind."""
+    # a full check would refuse strings that are no UTF-8, for which there is an option
+    plain = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    chunk.validate(full=chunk.type not in plain)
 
 
 def _ipc_reader(pa: Any, stream: Any, *, is_seekable: bool = True) -> tuple[Iterator[Any], Any]:
@@ -175,7 +183,8 @@ def check_column(source: Source, column: str, schema: Any) -> None:
     ------
     SourceFormatError
     """
-    check_text(source, column, _type_of(_path_of(source, column, schema), schema))
+    with named_errors(source):
+        check_text(source, column, _type_of(_path_of(source, column, schema), schema))
 
 
 def check_text(source: Source, column: str, kind: Any) -> None:

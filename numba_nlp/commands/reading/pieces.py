@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp.commands.reading.sources import Source
-from numba_nlp.errors import InvalidTextError, MissingRowError
+from numba_nlp.errors import InvalidTextError, MissingRowError, SourceFormatError
 from numba_nlp.text_rows import TextRows
 
 __all__ = ["Batch", "Errors", "Lines", "Nulls", "Piece", "checked"]
@@ -92,13 +92,16 @@ def checked(source: Source, piece: Piece, errors: Errors, nulls: Nulls) -> Batch
 
     Raises
     ------
-    InvalidTextError, MissingRowError
+    InvalidTextError, MissingRowError, SourceFormatError
         Name the file and the row.
     """
     n_invalid = 0
     try:
         rows = _rows(piece.texts, "strict")
-    except InvalidTextError as error:
+    except ValueError as error:
+        if not isinstance(error, InvalidTextError):
+            # offsets of a damaged Arrow file
+            raise SourceFormatError(f"{source.name}: cannot be read as {source.kind} ({error})") from error
         row = piece.first + (error.row or 0)
         if errors == "strict":
             raise InvalidTextError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import struct
 import sys
 import zipfile
 import zlib
@@ -13,7 +14,7 @@ from typing import Any, BinaryIO, cast
 
 from numba_nlp._extras import extra
 from numba_nlp.commands.reading.sources import Source
-from numba_nlp.errors import SourceFormatError
+from numba_nlp.errors import NumbaNlpError, SourceFormatError
 
 __all__ = ["named_errors", "opened"]
 
@@ -41,17 +42,20 @@ def named_errors(source: Source) -> Iterator[None]:
     """
     try:
         yield
+    except NumbaNlpError:
+        raise
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise SourceFormatError(f"{source.name}: cannot be unpacked as gzip ({error})") from error
-    except zipfile.BadZipFile as error:
+        raise SourceFormatError(f"{source.name}: cannot be unpacked as {source.packing or 'zip'} ({error})") from error
+    except (zipfile.BadZipFile, UnicodeDecodeError, NotImplementedError, RuntimeError, struct.error) as error:
+        # what zipfile and pyarrow say of names, versions and lengths in damaged files
         raise SourceFormatError(f"{source.name}: cannot be read as {source.kind} ({error})") from error
     except OSError as error:
         # pyarrow has no class of its own for bytes that are no zstd or Parquet
         what = f"cannot be unpacked as {source.packing}" if source.packing and not error.errno else "cannot be read"
         reason = error.strerror or error
         raise SourceFormatError(f"{source.name}: {what} ({reason})") from error
-    except ValueError as error:
-        # pyarrow.ArrowInvalid is one, and so is what its readers say of damaged files
+    except Exception as error:
+        # what pyarrow says of damaged files, and of what it does not know, is of several kinds of its own
         if not type(error).__module__.startswith("pyarrow"):
             raise
         raise SourceFormatError(f"{source.name}: cannot be read as {source.kind} ({error})") from error
