@@ -229,8 +229,8 @@ def test_a_missing_extra_is_named(missing):
     result = run_python(f"import sys; sys.modules[{missing!r}] = None; import vocab_tools.cli; vocab_tools.cli.main()")
     assert result.returncode == 1
     assert result.stderr == (
-        f"error: vocab-tools needs typer and rich, and {missing} is not installed; install the command-line extra in the "
-        "checkout: pip install '.[cli]'\n"
+        f"error: vocab-tools needs typer and rich, and {missing} is not installed; install the command-line extra in "
+        "the checkout: pip install '.[cli]'\n"
     )
 
 

@@ -134,7 +134,7 @@ def write_rows(
         _write(path, kind, results, metadata, packing)
     except OSError as error:
         # a full disk does not say what could not be written
-        if error.filename is None and str(path) != "-":
+        if error.errno is not None and error.filename is None and str(path) != "-":
             error.filename = str(path)
         raise
 
