@@ -252,7 +252,12 @@ def their_rows(theirs: Any, case: Case) -> tuple[torch.Tensor, torch.Tensor | No
 
 
 def _ours(model: Any, case: Case) -> GenerationOutput:
-    output: GenerationOutput = model.generate(case.input_ids, case.attention_mask, engine=case.engine, **case.options)
+    with warnings.catch_warnings():
+        # options are drawn that do nothing beside others, and lengths that cannot be
+        warnings.filterwarnings("ignore", "`.* (has no effect|is more than rows may have)")
+        output: GenerationOutput = model.generate(
+            case.input_ids, case.attention_mask, engine=case.engine, **case.options
+        )
     return output
 
 

@@ -12,6 +12,9 @@ torch = pytest.importorskip("torch", reason="needs torch")
 
 from tools.record_diverse_beams import make_model  # noqa: E402
 
+#: Options are drawn that do nothing beside others, and lengths that cannot be.
+pytestmark = pytest.mark.filterwarnings("ignore:`.* (has no effect|is more than rows may have):UserWarning")
+
 CASES = json.loads((Path(__file__).parent / "diverse_beams.json").read_text())["cases"]
 
 

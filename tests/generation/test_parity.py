@@ -12,6 +12,9 @@ pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or l
 
 from tools.generation_cases import ARCHITECTURES, OPTIONS, Pair, compare, draw_case, make_pair  # noqa: E402
 
+#: Options are drawn that do nothing beside others, and lengths that cannot be.
+pytestmark = pytest.mark.filterwarnings("ignore:`.* (has no effect|is more than rows may have):UserWarning")
+
 #: The searches on the host over the steps of Numba, where a family has them, and of torch; and those on the device.
 ENGINES = ("auto", "torch", "device")
 
