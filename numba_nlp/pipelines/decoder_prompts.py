@@ -96,8 +96,8 @@ def asked_tokens(config: GenerationConfig, size: int, number: int, more: int = 0
         return None
     if config.max_length + more <= size:
         raise RowError(
-            f"row {number}: the prompt has {size} tokens, and `max_length` {config.max_length}, which counts it, leaves "
-            "no room for a new one; raise it, or say `max_new_tokens`",
+            f"row {number}: the prompt has {size} tokens, and `max_length` {config.max_length}, which counts it, "
+            "leaves no room for a new one; raise it, or say `max_new_tokens`",
             number,
         )
     return config.max_length + more - size

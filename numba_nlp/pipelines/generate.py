@@ -137,14 +137,13 @@ class Generate(DecoderPipeline):
         more = self.tokenizer.encode(prefix, add_special_tokens=added).size if prefix else 0
         ids, rooms, left_out = [], [], []
         encoded = self.tokenizer.encode_batch([prefix + row for row in rows], add_special_tokens=added)
-        for number, prompt in enumerate(encoded, first):
-            if not prompt.size:
-                prompt = self._beginning(options, number)
-            asked = asked_tokens(options.config, prompt.size, number, more)
-            new = default_tokens(prompt.size, self.positions) if asked is None else asked
-            least = least_tokens(options.config, prompt.size, more)
-            cut = self._left_out(prompt.size, new, number) if chosen.handle_long_generation == "hole" else 0
-            prompt = prompt[cut:]
+        for number, row in enumerate(encoded, first):
+            whole = row if row.size else self._beginning(options, number)
+            asked = asked_tokens(options.config, whole.size, number, more)
+            new = default_tokens(whole.size, self.positions) if asked is None else asked
+            least = least_tokens(options.config, whole.size, more)
+            cut = self._left_out(whole.size, new, number) if chosen.handle_long_generation == "hole" else 0
+            prompt = whole[cut:]
             refuse_overlong(
                 prompt.size,
                 new,
@@ -162,8 +161,8 @@ class Generate(DecoderPipeline):
         begin = call.config.bos_token_id
         if begin is None:
             raise RowError(
-                f"row {number}: the text is empty, and the model has no token that begins texts (bos_token_id); give it "
-                "a text to go on from",
+                f"row {number}: the text is empty, and the model has no token that begins texts (bos_token_id); "
+                "give it a text to go on from",
                 number,
             )
         return np.array([begin], np.int32)
@@ -175,8 +174,8 @@ class Generate(DecoderPipeline):
             return 0
         if new >= limit:
             raise RowError(
-                f"row {number}: {new} new tokens are asked for, and the model has {limit} positions in all, which leaves "
-                "no room for a prompt; ask for fewer",
+                f"row {number}: {new} new tokens are asked for, and the model has {limit} positions in all, which "
+                "leaves no room for a prompt; ask for fewer",
                 number,
             )
         return size + new - limit
