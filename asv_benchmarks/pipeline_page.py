@@ -72,7 +72,8 @@ def render(results: dict[str, Any]) -> str:
     parts = [
         "# Speed of pipelines",
         "Written by `python -m asv_benchmarks.pipeline_page` from `docs/results/pipeline_speed.json`, which `python -m "
-        "asv_benchmarks.benchmarks.bench_pipelines --record ...` measures; no figure is typed by hand but the article's.",
+        "asv_benchmarks.benchmarks.bench_pipelines --record ...` measures; no figure is typed by hand but "
+        "the article's.",
         f"{here['processor']}, {here['processors']} processors, {here['system']}, Python {here['python']}; {packages}.",
         _HOW,
         "\n".join(f"- {task}: {CASES[task].says}" for task in dict.fromkeys(case["task"] for case in results["cases"])),
@@ -83,8 +84,8 @@ def render(results: dict[str, Any]) -> str:
         rounds = " or ".join(map(str, sorted({case["rounds"] for case in cases})))
         parts += [
             f"## {'One thread' if threads == 1 else f'{threads} threads'}",
-            f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, {rounds} rounds; load of the machine at the end of a "
-            f"case {min(loads):.1f} to {max(loads):.1f} (undisturbed: {threads}).",
+            f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, {rounds} rounds; load of the machine at the end of "
+            f"a case {min(loads):.1f} to {max(loads):.1f} (undisturbed: {threads}).",
             _speeds(cases),
             "### Where the time goes",
             _PARTS,

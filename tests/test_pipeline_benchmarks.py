@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("torch", reason="needs torch")
 pytest.importorskip("transformers", reason="needs transformers")
 
-from asv_benchmarks import pipeline_page  # noqa: E402
-from asv_benchmarks.benchmarks import bench_pipelines  # noqa: E402
-from asv_benchmarks.benchmarks.pipeline_cases import CASES  # noqa: E402
+from asv_benchmarks import pipeline_page
+from asv_benchmarks.benchmarks import bench_pipelines
+from asv_benchmarks.benchmarks.pipeline_cases import CASES
 
 SIDES = {f"{side}_{name}": size for side in ("encoder", "decoder") for name, size in (("layers", 1), ("ffn_dim", 24))}
 HEADS = {f"{side}_attention_heads": 2 for side in ("encoder", "decoder")}

@@ -166,11 +166,11 @@ def main(arguments: list[str] | None = None) -> int:
     for task in options.tasks:
         for batch in options.batches:
             found = measure(CASES[task], batch, options.rounds, options.threads)
-            best = {library: min(found[library]) for library in LIBRARIES}
+            theirs, ours = min(found["transformers"]), min(found["numba_nlp"])
+            parts = ", ".join(f"{stage} {seconds:.4f}" for stage, seconds in found["parts"][-1].items())
             print(
-                f"{task:12} {batch:3} rows: transformers {best['transformers']:.3f} s, ours {best['numba_nlp']:.3f} s, "
-                f"{best['transformers'] / best['numba_nlp']:.2f} times as fast; {found['equal']}/{found['rows']} equal; "
-                + ", ".join(f"{stage} {seconds:.4f}" for stage, seconds in found["parts"][-1].items()),
+                f"{task:12} {batch:3} rows: transformers {theirs:.3f} s, ours {ours:.3f} s, {theirs / ours:.2f} times "
+                f"as fast; {found['equal']}/{found['rows']} equal; {parts}",
                 flush=True,
             )
             if options.record:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tools.files import ROOT
 
-__all__ = ["CASES", "PipelineCase", "Peer", "text_lines"]
+__all__ = ["CASES", "Peer", "PipelineCase", "text_lines"]
 
 #: Rows of a batch -> their results, as our pipeline gives them.
 Peer = Callable[[list[Any]], list[Any]]
