@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -47,8 +48,8 @@ class TinyFamily(NamedTuple):
     writes: str | None = None
 
 
-def _pieces(name: str, kind: str, file: str = "sentencepiece.bpe.model") -> Callable[[Path], Any]:
-    return lambda folder: folder_of(folder, f"{name}Tokenizer", kind, file)
+def _pieces(name: str, kind: str, file: str = "sentencepiece.bpe.model", **settings: Any) -> Callable[[Path], Any]:
+    return lambda folder: folder_of(folder, f"{name}Tokenizer", kind, file, tokenizer_config=settings)
 
 
 def _bart(folder: Path) -> Path:
@@ -62,6 +63,7 @@ def _bart(folder: Path) -> Path:
 _FAIRSEQ = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
 _T5 = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
 _MANY = {**_BART, **_FAIRSEQ}
+_nllb = _pieces("Nllb", "bpe", extra_special_tokens=["deu_Latn", "eng_Latn", "fra_Latn", "zho_Hans", "zho_Hant"])
 FAMILIES: dict[str, TinyFamily] = {
     "bart": TinyFamily("BartForConditionalGeneration", {**_BART, **_FAIRSEQ, "forced_bos_token_id": 0}, _bart),
     "pegasus": TinyFamily(
@@ -83,7 +85,7 @@ FAMILIES: dict[str, TinyFamily] = {
         "M2M100ForConditionalGeneration", _MANY, m2m100_folder, {"src_lang": "en"}, "__fr__"
     ),
     "nllb": TinyFamily(
-        "M2M100ForConditionalGeneration", _MANY, _pieces("Nllb", "bpe"), {"src_lang": "eng_Latn"}, "fra_Latn"
+        "M2M100ForConditionalGeneration", _MANY, _nllb, {"src_lang": "eng_Latn"}, "fra_Latn"
     ),
 }  # fmt: skip
 
@@ -106,6 +108,11 @@ def write_checkpoint(name: str, folder: Path, *, positions: int = 80, **settings
         key: own.pop(key) for key in ("bad_words_ids", "forced_bos_token_id", "forced_eos_token_id") if key in own
     }
     model = make_reference(family.architecture, vocab_size=tokenizer.vocab_size, **own)
+    with torch.no_grad():
+        # so large that the source shows in every token
+        for parameter in model.parameters():
+            if parameter.requires_grad and parameter.dim() > 1:
+                parameter.mul_(2)
     for key, value in generation.items():
         setattr(model.generation_config, key, value)
     save(model, folder)
@@ -119,7 +126,10 @@ class Reference:
 
     def __init__(self, name: str, folder: Path) -> None:
         self._family = FAMILIES[name]
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **self._family.reads)
+        with warnings.catch_warnings():
+            # of a normaliser that Marian's tokenizer sets up and never calls
+            warnings.filterwarnings("ignore", message="Recommended: pip install sacremoses")
+            self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **self._family.reads)
         self.model = getattr(transformers, self._family.architecture).from_pretrained(folder).eval()
         self.forced: dict[str, int] = {}
         if self._family.writes is not None and name != "mbart":
