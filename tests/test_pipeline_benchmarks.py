@@ -38,7 +38,7 @@ def test_both_libraries_give_the_same(task: str, tmp_path: Path) -> None:
     )
     found = bench_pipelines.measure(tiny, 3, 2)
     assert found["equal"] == found["rows"] == 3
-    assert [len(found[library]) for library in bench_pipelines.LIBRARIES] == [2, 2]
+    assert [len(found[library]["cpu"]) for library in bench_pipelines.LIBRARIES] == [2, 2]
     assert all(part["forward"] > 0 for part in found["parts"])
     record = tmp_path / "record.json"
     for _ in range(2):  # a case is put in the place of itself

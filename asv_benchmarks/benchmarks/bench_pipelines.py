@@ -24,6 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from .bench_generation import clock
 from .pipeline_cases import CASES, PipelineCase, plain_result
 
 BATCHES = (1, 32)
@@ -89,7 +90,7 @@ def prepare(case: PipelineCase, folder: Path, batch: int, threads: int) -> dict[
 
 
 def measure(case: PipelineCase, batch: int, rounds: int, threads: int = 1) -> dict[str, Any]:
-    """Seconds of both libraries, rounds by turns, and the parts of ours."""
+    """Seconds of both libraries, of the process and by the wall's clock, rounds by turns; and the parts of ours."""
     with tempfile.TemporaryDirectory() as name:
         calls = prepare(case, Path(name), batch, threads)
         rows = case.inputs(batch)
@@ -98,15 +99,15 @@ def measure(case: PipelineCase, batch: int, rounds: int, threads: int = 1) -> di
         found: dict[str, Any] = {
             "rows": len(rows),
             "equal": sum(one == other for one, other in zip(ours, theirs, strict=True)),
-            "numba_nlp": [],
-            "transformers": [],
+            **{library: {"wall": [], "cpu": []} for library in LIBRARIES},
             "parts": [],
         }
         for _ in range(rounds):
             for library in LIBRARIES:
-                begin = time.perf_counter()
+                wall, cpu = time.perf_counter(), time.process_time()
                 result = calls[library](rows)
-                found[library].append(round(time.perf_counter() - begin, 5))
+                found[library]["cpu"].append(round(time.process_time() - cpu, 5))
+                found[library]["wall"].append(round(time.perf_counter() - wall, 5))
                 if library == "numba_nlp":
                     found["parts"].append({stage: round(seconds, 5) for stage, seconds in result[1].items()})
         del calls
@@ -166,7 +167,7 @@ def main(arguments: list[str] | None = None) -> int:
     for task in options.tasks:
         for batch in options.batches:
             found = measure(CASES[task], batch, options.rounds, options.threads)
-            theirs, ours = min(found["transformers"]), min(found["numba_nlp"])
+            theirs, ours = (min(found[name][clock(options.threads)]) for name in ("transformers", "numba_nlp"))
             parts = ", ".join(f"{stage} {seconds:.4f}" for stage, seconds in found["parts"][-1].items())
             print(
                 f"{task:12} {batch:3} rows: transformers {theirs:.3f} s, ours {ours:.3f} s, {theirs / ours:.2f} times "

@@ -109,7 +109,7 @@ class Converse(DecoderPipeline):
         """A conversation that ends with the user."""
         return take_conversation(row, number)
 
-    def open_call(self, options: ConverseOptions) -> Call:
+    def open_call(self, options: Any) -> Call:
         """Settle what a call asks for."""
         call = super().open_call(options)
         if not call.config.eos_ids:

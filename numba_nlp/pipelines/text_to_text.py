@@ -169,7 +169,7 @@ class TextToText(GeneratingPipeline):
     heads = ("conditional_generation",)
     option_type: ClassVar[Any] = TextToTextOptions
 
-    def open_call(self, options: TextToTextOptions) -> Call:
+    def open_call(self, options: Any) -> Call:
         """Settle what a call asks for."""
         call = super().open_call(options)
         if options.chunk and call.config.num_return_sequences > 1:
@@ -309,4 +309,5 @@ def _in_template(ids: NDArray[np.int32], template: NDArray[np.int64]) -> NDArray
 def _unit_numbers(rows: NDArray[np.int64]) -> list[int]:
     """A number for each part, in the order of rows and then of parts."""
     parts = np.arange(rows.size) - np.searchsorted(rows, rows)
-    return ((rows << 32) + parts).tolist()
+    numbers: list[int] = ((rows << 32) + parts).tolist()
+    return numbers

@@ -94,7 +94,7 @@ class Translate(TextToText):
         else:
             self.settle(self.options, {})
 
-    def open_call(self, options: TranslateOptions) -> Call:
+    def open_call(self, options: Any) -> Call:
         """Settle what a call asks for, the languages too."""
         call = super().open_call(options)
         direction = self._direction(options, call)
@@ -102,7 +102,7 @@ class Translate(TextToText):
         changed = {name: token for name, token in direction.options.items() if given.get(name) is None}
         return _TranslateCall(options, call.config.replace(**changed), call.values, call.counts, direction)
 
-    def task_values(self, options: TranslateOptions) -> dict[str, Any]:
+    def task_values(self, options: Any) -> dict[str, Any]:
         """What config.json says of the translation between these languages."""
         params = self.model.config.get("task_specific_params")
         source, target = options.source_language, options.target_language
