@@ -192,9 +192,9 @@ CASES: dict[str, PipelineCase] = {
         _bart,
         lambda n: text_lines(n, 12),
         _text_to_text_peer,
-        _lengths(num_beams=4, no_repeat_ngram_size=3),
-        _lengths(num_beams=4, no_repeat_ngram_size=3),
-        "the same model; texts of 6 to 18 lines, 4 beams, no sequence of 3 tokens twice",
+        _lengths(num_beams=4),
+        _lengths(num_beams=4),
+        "the same model; texts of 6 to 18 lines, 4 beams",
     ),
     "generate": PipelineCase(
         "generate",

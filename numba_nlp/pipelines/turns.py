@@ -114,8 +114,14 @@ def take_conversation(row: Any, number: int) -> Conversation:
         given: Sequence[Any] = row.turns
     elif isinstance(row, (list, tuple)) and not isinstance(row, Turn):
         given = row
-    else:
+    elif row is None or isinstance(row, (str, float)):
         given = [check_text(row, number, "conversation")]
+    else:
+        raise RowError(
+            f"row {number}: a conversation is a Conversation, a list of turns, or a str, the user's first words; got "
+            f"{type(row).__name__} {shown(row)}",
+            number,
+        )
     if not given:
         raise RowError(f"row {number}: the conversation has no turn; begin with one of the user", number)
     # who spoke last is the user, so that strings count from the end

@@ -14,7 +14,15 @@ _SIZES = {"n_embd": 16, "n_layer": 1, "n_head": 2}
 
 
 def write_decoder(folder: Path, family: str = "gpt2", *, positions: int = 64, **settings: Any) -> Path:
-    """A GPT-2 or GPT with random weights."""
+    """A GPT-2, GPT or XLNet with random weights."""
+    if family == "xlnet":
+        from tests.spm_folders import folder_of  # trains a small model
+
+        folder_of(folder, "XLNetTokenizer", "unigram_xlnet", "spiece.model")
+        size = nlp.load_tokenizer(folder).vocab_size
+        sizes = {"d_model": 16, "n_layer": 1, "n_head": 2, "d_inner": 24}
+        save(make_reference("XLNetLMHeadModel", vocab_size=size, **sizes), folder)
+        return folder
     if family == "gpt2":
         files = plain.merged_files(plain.byte_level("<|endoftext|>"))
         architecture, name = "GPT2LMHeadModel", "GPT2Tokenizer"

@@ -25,7 +25,7 @@ TASKS = {
 }
 TEXTS = [
     "The house is wonderful.",
-    "The server answers slowly, for it reads the same table of the database again for each request. We will add an index.",
+    "The server answers slowly, for it reads the same table of the database again for each request. We add an index.",
     "A thing.",
 ]
 

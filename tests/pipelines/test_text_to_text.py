@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,17 @@ def test_translations_are_those_of_transformers(made: tuple[str, Path, Reference
         assert len(set(expected)) > 1
         assert pipe(TEXTS, **options) == expected
         assert pipe(TEXTS[1], batch_size=1, **options) == expected[1]
+
+
+def test_spaces_before_punctuation_go_on_demand(made: tuple[str, Path, Reference]) -> None:
+    name, folder, reference = made
+    pipe = pipeline("translate", model=folder, **LANGUAGES.get(name, {}))
+    words = [" .", " ,", "n't", " 's", " '", " ?"]
+    ids = [pipe.tokenizer.encode("the" + word * 2 + " a") for word in words]
+    plain = pipe.texts_of(ids, pipe.options)
+    cleaned = pipe.texts_of(ids, replace(pipe.options, clean_up_tokenization_spaces=True))
+    assert cleaned == [reference.tokenizer.clean_up_tokenization(text) for text in plain] != plain
+    assert pipe.texts_of(ids, replace(pipe.options, clean_up_tokenization_spaces=False)) == plain
 
 
 def test_several_texts_of_each(made: tuple[str, Path, Reference]) -> None:
