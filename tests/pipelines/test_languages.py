@@ -73,7 +73,7 @@ def test_what_is_not_meant() -> None:
 
 
 torch = pytest.importorskip("torch", reason="needs torch")
-from tests.pipelines.text_folders import write_checkpoint  # noqa: E402
+from tests.pipelines.text_folders import open_pipeline  # noqa: E402
 
 _T5 = {
     f"translation_en_to_{code}": {"prefix": f"translate English to {name}: ", "max_length": length}
@@ -81,25 +81,12 @@ _T5 = {
 }
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    made: dict[str, Path] = {}
-
-    def folder(name: str, **settings: Any) -> Path:
-        key = f"{name} {settings}"
-        if key not in made:
-            made[key] = write_checkpoint(name, tmp_path_factory.mktemp(name), **settings)
-        return made[key]
-
-    return folder
-
-
 def test_t5_is_told_by_words(folders: Any) -> None:
-    pipe = pipeline("translate", model=folders("t5", task_specific_params=_T5))
+    pipe = open_pipeline("translate", folders("t5", task_specific_params=_T5))
     read = pipe.tokenizer.count
     out = pipe.arrays(["the king"], target_language="French", eos_token_id=None)
     assert out.source_tokens[0] == read("translate English to French: the king", add_special_tokens=True)
-    named = pipeline("translation_en_to_de", model=folders("t5", task_specific_params=_T5))
+    named = open_pipeline("translation_en_to_de", folders("t5", task_specific_params=_T5))
     assert named("the king") == pipe("the king", source_language="English", target_language="deu")
     # the lengths of the task
     rows = [named.arrays(["the king"]).texts[0], pipe("translate English to German: the king", prefix="", max_length=4)]
@@ -115,7 +102,7 @@ def test_t5_is_told_by_words(folders: Any) -> None:
 
 
 def test_marian_is_told_by_codes(folders: Any) -> None:
-    pipe = pipeline("translate", model=folders("marian"), max_new_tokens=5)
+    pipe = open_pipeline("translate", folders("marian"), max_new_tokens=5)
     expected = pipe(">>fra<< the king")
     assert pipe("the king", target_language="fr") == expected == pipe("the king", tgt_lang="French", src_lang="en")
     assert pipe(["the king"], target_language=">>ell<<") == [pipe(">>ell<< the king")]
@@ -132,7 +119,7 @@ def test_marian_is_told_by_codes(folders: Any) -> None:
 
 
 def test_a_code_stands_before_each_part(folders: Any) -> None:
-    pipe = pipeline("translate", model=folders("marian"), max_new_tokens=4)
+    pipe = open_pipeline("translate", folders("marian"), max_new_tokens=4)
     text = "The king is here. " * 60
     out = pipe.arrays([">>fra<< " + text], chunk=True)
     assert out.n_chunks[0] >= 4
@@ -161,7 +148,7 @@ def test_a_model_of_one_pair_says_which(folders: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["mbart", "mbart50", "m2m_100", "nllb"])
 def test_languages_that_are_missing(folders: Any, name: str) -> None:
-    pipe = pipeline("translate", model=folders(name), max_new_tokens=4)
+    pipe = open_pipeline("translate", folders(name), max_new_tokens=4)
     with pytest.raises(ValueError, match=r"`source_language` is missing; the model has .*\(English\)"):
         pipe("the king", target_language="fr")
     if name == "mbart":  # its decoder begins with one
@@ -179,7 +166,7 @@ def test_languages_that_are_missing(folders: Any, name: str) -> None:
 
 
 def test_the_target_that_the_checkpoint_writes_first(folders: Any) -> None:
-    pipe = pipeline("translate", model=folders("mbart50"), max_new_tokens=5)
+    pipe = open_pipeline("translate", folders("mbart50"), max_new_tokens=5)
     french = pipe.tokenizer.token_to_id("fr_XX")
     pipe.model.generation_config["forced_bos_token_id"] = french
     asked = pipe("the king", source_language="en", target_language="fr")

@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("sentencepiece", reason="trains small models")
 
 import numba_nlp as nlp
+from numba_nlp.pipelines import pipeline
 from tests import checkpoint_folders as plain
 from tests.models.tiny import make_reference, save, torch, transformers
 from tests.python_checkpoints import m2m100_folder, marian_folder
@@ -90,12 +91,20 @@ FAMILIES: dict[str, TinyFamily] = {
 }  # fmt: skip
 
 
+_TOKENIZERS: dict[Path, Any] = {}
+
+
+def open_pipeline(task: str, folder: Path, **options: Any) -> Any:
+    """A pipeline over a checkpoint that was written here, whose tokenizer is compiled already."""
+    return pipeline(task, model=folder, tokenizer=_TOKENIZERS[folder], **options)
+
+
 def write_checkpoint(name: str, folder: Path, *, positions: int = 80, **settings: Any) -> Path:
     """A checkpoint with random weights whose every token has a text."""
     family = FAMILIES[name]
     folder.mkdir(parents=True, exist_ok=True)
     family.write(folder)
-    tokenizer = nlp.load_tokenizer(folder)
+    tokenizer = _TOKENIZERS[folder] = nlp.load_tokenizer(folder)
     own = dict(family.settings)
     if name == "marian":
         pad = tokenizer.token_to_id("<pad>")
