@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -9,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp._arguments import string
+from numba_nlp import _hub
+from numba_nlp._arguments import shown, string, strings
 from numba_nlp.errors import RowError
 from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.kernels.segment.layout import FIRST_TEXT
@@ -29,6 +31,8 @@ from numba_nlp.tokenizer import Tokenizer
 __all__ = ["Translate", "TranslateOptions"]
 
 _CODE = re.compile(r">>([^<]*)<< ?")
+#: Says the languages of a Marian model.
+_SETTINGS = "tokenizer_config.json"
 #: Names of transformers' pipeline.
 _ALIASES = {"src_lang": "source_language", "tgt_lang": "target_language"}
 
@@ -42,6 +46,9 @@ class TranslateOptions(TextToTextOptions):
     source_language, target_language : str or None
         A code of ISO 639-1 or 639-3, an English name, or a code as the model has it (``src_lang``, ``tgt_lang`` are
         other names of them). Which of the two a model needs depends on its family.
+    pair : tuple of str or None
+        The two languages of a Marian model that has no others; by default as the checkpoint's files say, if they do.
+        Others are refused then.
 
     Raises
     ------
@@ -51,12 +58,18 @@ class TranslateOptions(TextToTextOptions):
 
     source_language: str | None = None
     target_language: str | None = None
+    pair: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("source_language", "target_language"):
             if getattr(self, name) is not None and not string(name, getattr(self, name)).strip():
                 raise ValueError(f"`{name}` is empty")
+        if self.pair is not None:
+            pair = strings("pair", self.pair)
+            if len(pair) != 2:
+                raise ValueError(f"`pair` must be two languages, got {shown(pair)}")
+            object.__setattr__(self, "pair", pair)
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,17 @@ class Translate(TextToText):
     def __init__(self, model: Any, tokenizer: Tokenizer, **options: Any) -> None:
         self._codes = marian_codes(tokenizer) if model.family == "marian" else language_codes(tokenizer)
         super().__init__(model, tokenizer, **options)
+
+    @classmethod
+    def read_folder(cls, model: Any, source: Any, hub: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+        """The pair of a Marian model, from its tokenizer's settings or the name that its config keeps."""
+        if model.family != "marian" or "pair" in options:
+            return {}
+        file = _hub.find_folder(source, hub, wanted=(_SETTINGS,)) / _SETTINGS
+        said = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        pair = tuple(said.get(f"{side}_lang") for side in ("source", "target"))
+        found = pair if all(isinstance(one, str) and one for one in pair) else named_pair(model.config)
+        return {} if found is None else {"pair": found}
 
     def take_options(self, defaults: Any, options: dict[str, Any]) -> Any:
         """Options of a call; the languages by either name."""
@@ -115,7 +139,7 @@ class Translate(TextToText):
         if family == "t5":
             return Direction() if options.prefix is not None else t5_direction(source, target, call.values)
         if family == "marian":
-            return marian_direction(source, target, self._codes, named_pair(self.model.config))
+            return marian_direction(source, target, self._codes, options.pair)
         if family in ("mbart", "m2m_100"):
             # the first mBART has the source's code behind the text, and begins to write with the target's
             first = family == "mbart" and self._language_place() == self.tokenizer.input_settings.single.parts.size - 1

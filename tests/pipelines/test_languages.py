@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -128,8 +129,6 @@ def test_a_code_stands_before_each_part(folders: Any) -> None:
 
 
 def test_a_model_of_one_pair_says_which(folders: Any, tmp_path: Path) -> None:
-    import json
-
     folder = folders("marian", _name_or_path="Helsinki-NLP/opus-mt-en-es")
     vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
     for code in (">>fra<<", ">>ell<<"):
@@ -137,13 +136,23 @@ def test_a_model_of_one_pair_says_which(folders: Any, tmp_path: Path) -> None:
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "vocab.json").write_text(json.dumps(vocabulary), encoding="utf-8")
+    # its tokenizer's settings say that it translates to Greek
     pipe = pipeline("translate", model=tmp_path, max_new_tokens=4)
     expected = pipe("the king")
-    assert pipe("the king", source_language="English", target_language="spa") == expected
-    with pytest.raises(ValueError, match="`target_language` 'fr': this model translates en to es only"):
+    assert pipe("the king", source_language="English", target_language="ell") == expected
+    with pytest.raises(ValueError, match="`target_language` 'fr': this model translates en to el only"):
         pipe("the king", target_language="fr")
-    with pytest.raises(ValueError, match="`source_language` 'de': this model translates en to es only"):
-        pipeline("translation_de_to_es", model=tmp_path)
+    with pytest.raises(ValueError, match="`source_language` 'de': this model translates en to el only"):
+        pipeline("translation_de_to_el", model=tmp_path)
+    assert pipe("the king", target_language="fr", pair=["en", "fr"]) == expected
+    with pytest.raises(ValueError, match="`pair` must be two languages"):
+        pipe("the king", pair=["en"])
+    # without them, the name that the config keeps
+    (tmp_path / "tokenizer_config.json").write_text("{}", encoding="utf-8")
+    again = pipeline("translate", model=tmp_path, tokenizer=pipe.tokenizer, max_new_tokens=4)
+    assert again("the king", target_language="Spanish") == expected
+    with pytest.raises(ValueError, match="`target_language` 'fr': this model translates en to es only"):
+        again("the king", target_language="fr")
 
 
 @pytest.mark.parametrize("name", ["mbart", "mbart50", "m2m_100", "nllb"])
