@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from .bench_generation import clock
-from .pipeline_cases import CASES, PipelineCase, plain_result
+from .pipeline_cases import CASES, PipelineCase
 
 BATCHES = (1, 32)
 #: Whose versions are recorded.
@@ -95,7 +95,7 @@ def measure(case: PipelineCase, batch: int, rounds: int, threads: int = 1) -> di
         calls = prepare(case, Path(name), batch, threads)
         rows = case.inputs(batch)
         # the first calls compile, and load what is loaded late
-        ours, theirs = plain_result(case, calls["numba_nlp"](rows)[0]), calls["transformers"](rows)
+        ours, theirs = map(case.plain, calls["numba_nlp"](rows)[0]), calls["transformers"](rows)
         found: dict[str, Any] = {
             "rows": len(rows),
             "equal": sum(one == other for one, other in zip(ours, theirs, strict=True)),

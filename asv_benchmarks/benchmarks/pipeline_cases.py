@@ -7,7 +7,7 @@ Models have the sizes of small checkpoints and random weights; texts are of Haml
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,12 @@ class PipelineCase:
         Of the pipeline's calls.
     their_options : dict
         Of transformers.
-    settings : dict
-        Changes of the model's config, for tests.
     says : str
         Of the model and the inputs, for the page.
+    plain : callable
+        One of our results in the form of the peer's.
+    settings : dict
+        Changes of the model's config, for tests.
     """
 
     task: str
@@ -55,6 +57,7 @@ class PipelineCase:
     options: dict[str, Any]
     their_options: dict[str, Any]
     says: str
+    plain: Callable[[Any], Any] = lambda result: result
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -213,10 +216,6 @@ CASES: dict[str, PipelineCase] = {
         _lengths(),
         _lengths(**_PAD),
         "the same model; conversations of 1 to 5 turns",
+        plain=lambda talk: talk.reply,
     ),
 }
-
-
-def plain_result(case: PipelineCase, results: Sequence[Any]) -> list[Any]:
-    """Our results in the form of the peer's."""
-    return [found.reply for found in results] if case.task == "converse" else list(results)
