@@ -31,10 +31,11 @@ of version 4 used them. Models have random weights and write as many tokens for 
 long transformers takes: of the medians, and of the quickest calls; on one thread it is the time of the process, on more
 the wall clock's. Results are compared row by row."""
 _PARTS = """\
-An article on text generation in Rust (Becquin, last revised in January 2021) says that preprocessing can amount to 20 to
-30 % of the time of simple pipelines, by measurements of question answering. Here is where the time of ours goes, by the
-wall's clock (medians; rough where others use the machine): text to ids; the model (sources, prompts and the steps of the
-decoder); the choice of tokens on its numbers, with what surrounds it; ids to text. *Around* is all but the model."""
+An article on text generation in Rust (Becquin, last revised in January 2021) says that preprocessing can amount to 20
+to 30 % of the time of simple pipelines, by measurements of question answering. Here is where the time of ours goes, by
+the wall's clock (medians; rough where others use the machine): text to ids; the model (sources, prompts and the steps
+of the decoder); the choice of tokens on its numbers, with what surrounds it; ids to text. *Around* is all but the
+model."""
 
 
 def _ratio(case: dict[str, Any]) -> str:
