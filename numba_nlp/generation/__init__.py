@@ -11,15 +11,26 @@ from numba_nlp.generation.config import GenerationConfig
 
 if TYPE_CHECKING:
     from numba_nlp.generation.calls import generate
+    from numba_nlp.generation.clock import StepClock
     from numba_nlp.generation.description import describe
     from numba_nlp.generation.outputs import GenerationOutput
     from numba_nlp.generation.scoring import score
     from numba_nlp.generation.streaming import TextPiece, TextStreamer
 
-__all__ = ["GenerationConfig", "GenerationOutput", "TextPiece", "TextStreamer", "describe", "generate", "score"]
+__all__ = [
+    "GenerationConfig",
+    "GenerationOutput",
+    "StepClock",
+    "TextPiece",
+    "TextStreamer",
+    "describe",
+    "generate",
+    "score",
+]
 
 _HOMES = {
     "GenerationOutput": "outputs",
+    "StepClock": "clock",
     "TextPiece": "streaming",
     "TextStreamer": "streaming",
     "describe": "description",

@@ -12,12 +12,13 @@ import torch
 
 from numba_nlp.generation.arguments import check_prefix_function, check_streamer, settle_config, take_processors
 from numba_nlp.generation.choice import Streamer
+from numba_nlp.generation.clock import StepClock
 from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.generation.decode_plan import Weights
 from numba_nlp.generation.edits import PrefixFunction, Processor
 from numba_nlp.generation.engines import Request, choose_engine
 from numba_nlp.generation.outputs import GenerationOutput
-from numba_nlp.generation.plan import Plan, make_plan
+from numba_nlp.generation.plan import Plan, make_plan, with_equals
 from numba_nlp.generation.streaming import tells_streamer
 from numba_nlp.generation.text_ends import TextEnds
 from numba_nlp.generation.token_text import Decode, take_decoder
@@ -33,6 +34,7 @@ def generate(
     *,
     config: GenerationConfig | None = None,
     seed: int | None = None,
+    equal_before: Any = None,
     decoder_input_ids: Any = None,
     decoder_attention_mask: Any = None,
     streamer: Streamer | None = None,
@@ -42,6 +44,7 @@ def generate(
     decode: Decode | None = None,
     engine: str = "auto",
     weights: Weights = "auto",
+    clock: StepClock | None = None,
     **options: Any,
 ) -> GenerationOutput:
     """Generate tokens.
@@ -61,6 +64,9 @@ def generate(
         By default that of the checkpoint. Special tokens that it leaves out are the checkpoint's.
     seed : int, optional
         Of sampling, from 0 to 2**64 - 1; by default another one in each call.
+    equal_before : array-like, optional
+        Of sampling, for prompts (or sources) that are parted over several calls: how many equal ones were before each,
+        in all of these, whole numbers ``[prompts]``. By default those in this call are counted.
     decoder_input_ids, decoder_attention_mask : array-like or Tensor, optional
         What the decoder of an encoder-decoder begins with, by default ``decoder_start_token_id``, which is put before
         rows if none of them begins with it.
@@ -85,6 +91,8 @@ def generate(
         device of the model, without waiting for the host. "auto": "device" on CUDA, else Numba where it can.
     weights : {"auto", "float32", "float16", "bfloat16", "int8"}
         How Numba keeps weights. "auto": exactly, with 16 bits where the checkpoint had no more.
+    clock : StepClock, optional
+        Counts the seconds that the model takes of the call.
     **options
         Changes of the config, see :class:`GenerationConfig`. Keys of transformers that change the speed or the form of
         its output only are passed over, and so is what tokenizers give beside ids and masks.
@@ -116,6 +124,8 @@ def generate(
         raise ValueError(f"`streamer` with `num_beams` {settled.num_beams}: rows of a beam search change until its end")
     run = choose_engine(engine, model.device)
     plan = make_plan(model, settled, input_ids, attention_mask, decoder_input_ids, decoder_attention_mask)
+    if equal_before is not None:
+        plan = with_equals(plan, equal_before)
     key = _seed(seed)
     text_ends = _text_ends(plan, tokenizer, decode)
     if plan.prompts.ids.shape[0] == 0:
@@ -123,7 +133,7 @@ def generate(
             streamer.end()
         return _nothing(model, plan)
     rows, scores, values = run(
-        Request(model, plan, key, taken_processors, prefix_allowed_tokens_fn, streamer, text_ends, weights)
+        Request(model, plan, key, taken_processors, prefix_allowed_tokens_fn, streamer, text_ends, weights, clock)
     )
     return GenerationOutput(
         sequences=torch.from_numpy(rows.astype(np.int64)).to(model.device),

@@ -12,6 +12,7 @@ import torch
 
 from numba_nlp.generation.beam_search import FoundRows, search_beams
 from numba_nlp.generation.choice import Streamer, choose_tokens
+from numba_nlp.generation.clock import StepClock, TimedSteps
 from numba_nlp.generation.decode_plan import Weights, check_weights
 from numba_nlp.generation.device.host_calls import HostCalls
 from numba_nlp.generation.device.run import generate_on_device
@@ -39,6 +40,8 @@ class Request:
         As of :func:`numba_nlp.generation.generate`.
     text_ends : TextEnds or None
         Stop strings.
+    clock : StepClock or None
+        Counts the time of the model.
     """
 
     model: Any
@@ -49,6 +52,7 @@ class Request:
     streamer: Streamer | None
     text_ends: TextEnds | None
     weights: Weights
+    clock: StepClock | None = None
 
 
 def _with_steps(request: Request, engine: StepEngine) -> FoundRows:
@@ -58,7 +62,9 @@ def _with_steps(request: Request, engine: StepEngine) -> FoundRows:
     edits = RowEdits(plan, request.processors, request.prefix_function)
     positions = max(plan.max_length - 1, plan.prompt_width)
     packed = choose_steps(request.model, engine, request.weights)
-    with opened_steps(request.model, packed, plan.prompts, plan.source, plan.per_prompt, positions) as steps:
+    clock = request.clock
+    with opened_steps(request.model, packed, plan.prompts, plan.source, plan.per_prompt, positions) as opened:
+        steps = opened if clock is None else TimedSteps(opened, clock)
         if plan.config.num_beam_groups > 1:
             return search_groups(steps, plan, edits, request.text_ends)
         if plan.config.num_beams > 1:
@@ -96,7 +102,10 @@ def _on_the_device(request: Request) -> FoundRows:
     refuse_weights(request.weights, request.model.device)
     check_memory(request.model, request.plan)
     calls = HostCalls(request.plan, request.processors, request.prefix_function, request.text_ends)
-    return generate_on_device(request.model, request.plan, request.seed, calls, request.streamer)
+    if request.clock is None:
+        return generate_on_device(request.model, request.plan, request.seed, calls, request.streamer)
+    with request.clock.running():
+        return generate_on_device(request.model, request.plan, request.seed, calls, request.streamer)
 
 
 #: All engines: each gives rows, their scores and the values of their new tokens as arrays on the host.

@@ -13,6 +13,7 @@ CALL_KEYWORDS = (
     "attention_mask",
     "config",
     "seed",
+    "equal_before",
     "decoder_input_ids",
     "decoder_attention_mask",
     "streamer",
@@ -22,6 +23,7 @@ CALL_KEYWORDS = (
     "decode",
     "engine",
     "weights",
+    "clock",
 )
 
 #: Keys of transformers that change how fast it is, or the form of its output, and never the tokens; files have them

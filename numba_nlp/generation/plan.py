@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, STO
 from numba_nlp.kernels.generation.counter_random import row_keys
 from numba_nlp.kernels.generation.rules import RowRules, make_rules
 
-__all__ = ["Plan", "make_plan", "ragged_ids"]
+__all__ = ["Plan", "make_plan", "ragged_ids", "with_equals"]
 
 #: New tokens where nothing is said of lengths.
 _DEFAULT_NEW_TOKENS = 20
@@ -42,6 +42,8 @@ class Plan:
         Rows of each prompt.
     padding : int
         What stands behind the end of a row.
+    equal_before : ndarray or None
+        int64 ``[prompts]``: how many equal prompts, or sources, were before each; None: those of this call.
     """
 
     config: GenerationConfig
@@ -52,6 +54,7 @@ class Plan:
     min_length: int
     per_prompt: int
     padding: int
+    equal_before: np.ndarray | None = None
 
     @property
     def prompt_width(self) -> int:
@@ -97,7 +100,20 @@ class Plan:
         ids = np.ascontiguousarray(read.ids, np.int32)
         mask = np.ones(ids.shape, np.uint8) if read.mask is None else read.mask.astype(np.uint8)
         keys = np.zeros(ids.shape[0] * copies, np.uint64)
-        row_keys(ids, mask, copies, keys)
+        if self.equal_before is None:
+            row_keys(ids, mask, copies, keys)
+            return keys
+        # as if those before were here: each sort of prompt by itself, as often as its last one needs
+        of_rows = keys.reshape(-1, copies)
+        sorts: dict[bytes, list[int]] = {}
+        for number in range(ids.shape[0]):
+            sorts.setdefault(ids[number, mask[number] != 0].tobytes(), []).append(number)
+        for numbers in sorts.values():
+            before = self.equal_before[numbers]
+            repeated = np.full(int(before.max()) + 1, numbers[0])
+            of_sort = np.zeros(repeated.size * copies, np.uint64)
+            row_keys(ids[repeated], mask[repeated], copies, of_sort)
+            of_rows[numbers] = of_sort.reshape(-1, copies)[before]
         return keys
 
     def row_rules(self) -> RowRules:
@@ -148,6 +164,33 @@ class Plan:
             stop_tokens=stop_tokens,
             stop_offsets=stop_offsets,
         )
+
+
+def with_equals(plan: Plan, equal_before: Any) -> Plan:
+    """The same, with what a caller says of equal prompts in other calls.
+
+    Parameters
+    ----------
+    plan : Plan
+    equal_before : array-like
+        As of :func:`numba_nlp.generation.generate`.
+
+    Raises
+    ------
+    ValueError
+        They are other numbers than of prompts, or negative.
+    TypeError
+        They are no whole numbers.
+    """
+    numbers = np.asarray(equal_before)
+    if numbers.dtype.kind not in "iu":
+        raise TypeError(f"`equal_before` must be whole numbers, got {numbers.dtype}")
+    prompts = plan.prompts.ids.shape[0]
+    if numbers.shape != (prompts,) or (numbers.size and numbers.min() < 0):
+        raise ValueError(
+            f"`equal_before` must be {prompts} numbers from 0 on, one of each prompt, got {numbers.tolist()!r:.80}"
+        )
+    return replace(plan, equal_before=numbers.astype(np.int64))
 
 
 def ragged_ids(rows: tuple[tuple[int, ...], ...] | None) -> tuple[np.ndarray, np.ndarray]:

@@ -3,8 +3,10 @@ from .base import Pipeline as Pipeline
 from .factory import pipeline as pipeline
 from .failures import FailedRow as FailedRow
 from .task_names import supported_tasks as supported_tasks
+from .turns import Conversation as Conversation
 
 __all__ = [
+    "Conversation",
     "FailedRow",
     "Pipeline",
     "pipeline",

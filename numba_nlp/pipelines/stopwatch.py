@@ -31,4 +31,8 @@ class Stopwatch:
         try:
             yield
         finally:
-            self.seconds[stage] += perf_counter() - begin
+            self.add(stage, perf_counter() - begin)
+
+    def add(self, stage: str, seconds: float) -> None:
+        """Count time that something else measured."""
+        self.seconds[stage] += seconds

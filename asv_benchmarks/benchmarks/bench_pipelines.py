@@ -1,0 +1,189 @@
+"""Whole pipelines, from text to result, and where their time goes; transformers beside.
+
+Both libraries in one process, by turns (which asv cannot do), results compared, are measured by
+
+    python -m asv_benchmarks.benchmarks.bench_pipelines --rounds 5 --record docs/results/pipeline_speed.json
+
+``--tasks translate generate`` takes some tasks only, and ``--record`` puts them in place of what the file has of them.
+``python -m asv_benchmarks.pipeline_page`` then writes ``docs/pipeline_speed.md``. asv keeps the history of ours and
+theirs for one row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from .bench_generation import clock
+from .pipeline_cases import CASES, PipelineCase
+
+BATCHES = (1, 32)
+#: Whose versions are recorded.
+PACKAGES = ("llvmlite", "numba", "numpy", "tokenizers", "torch", "transformers")
+LIBRARIES = ("numba_nlp", "transformers")
+
+
+class Pipelines:
+    """One row through a pipeline, on one thread."""
+
+    params = (list(LIBRARIES), list(CASES))
+    param_names = ("library", "task")
+    timeout = 600
+    warmup_time = 0
+    rounds = 1
+
+    def setup(self, library: str, task: str) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        try:
+            case = CASES[task]
+            calls = prepare(case, Path(self._folder.name), 1, 1)
+            rows = case.inputs(1)
+            self._call = lambda: calls[library](rows)
+            self._call()
+        except BaseException:
+            self._folder.cleanup()
+            raise
+
+    def teardown(self, *_: str) -> None:
+        self._folder.cleanup()
+
+    def time_call(self, library: str, task: str) -> None:
+        self._call()
+
+    def peakmem_call(self, library: str, task: str) -> None:
+        self._call()
+
+
+def prepare(case: PipelineCase, folder: Path, batch: int, threads: int) -> dict[str, Callable[[list[Any]], Any]]:
+    """What does the task by each library, with a checkpoint that is written if the folder has none.
+
+    Raises
+    ------
+    NotImplementedError
+        A library is not there.
+    """
+    for package in ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise NotImplementedError(f"{package} is not installed")
+    import torch
+
+    import numba_nlp as nlp
+
+    torch.set_num_threads(threads)
+    if not (folder / "config.json").exists():
+        case.write(folder, case.settings)
+    pipe = nlp.pipeline(case.task, model=folder)
+    return {
+        "numba_nlp": lambda rows: pipe(rows, batch_size=batch, timings=True, **case.options),
+        "transformers": case.peer(folder, case.their_options, batch),
+    }
+
+
+def measure(case: PipelineCase, batch: int, rounds: int, threads: int = 1) -> dict[str, Any]:
+    """Seconds of both libraries, of the process and by the wall's clock, rounds by turns; and the parts of ours."""
+    with tempfile.TemporaryDirectory() as name:
+        calls = prepare(case, Path(name), batch, threads)
+        rows = case.inputs(batch)
+        # the first calls compile, and load what is loaded late
+        ours, theirs = map(case.plain, calls["numba_nlp"](rows)[0]), calls["transformers"](rows)
+        found: dict[str, Any] = {
+            "rows": len(rows),
+            "equal": sum(one == other for one, other in zip(ours, theirs, strict=True)),
+            **{library: {"wall": [], "cpu": []} for library in LIBRARIES},
+            "parts": [],
+        }
+        for _ in range(rounds):
+            for library in LIBRARIES:
+                wall, cpu = time.perf_counter(), time.process_time()
+                result = calls[library](rows)
+                found[library]["cpu"].append(round(time.process_time() - cpu, 5))
+                found[library]["wall"].append(round(time.perf_counter() - wall, 5))
+                if library == "numba_nlp":
+                    found["parts"].append({stage: round(seconds, 5) for stage, seconds in result[1].items()})
+        del calls
+        gc.collect()
+    return found
+
+
+def record(path: Path, task: str, batch: int, rounds: int, threads: int, found: dict[str, Any]) -> None:
+    """Put a case into a file, in place of what that has of it.
+
+    Raises
+    ------
+    ValueError
+        The file was made on another machine, or with other versions.
+    """
+    from importlib.metadata import version
+
+    from asv_benchmarks.machine import machine
+
+    here = {key: value for key, value in machine().items() if key != "load"}
+    made: dict[str, Any] = {"machine": here, "versions": {package: version(package) for package in PACKAGES}}
+    whole = json.loads(path.read_text(encoding="utf-8")) if path.exists() else made | {"cases": []}
+    for what, value in made.items():
+        if whole[what] != value:
+            raise ValueError(f"{path} has {what} {whole[what]}, here it is {value}; record into another file")
+    place = (task, batch, threads)
+    others = [case for case in whole["cases"] if (case["task"], case["batch"], case["threads"]) != place]
+    new = {
+        "task": task,
+        "batch": batch,
+        "threads": threads,
+        "rounds": rounds,
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "load": round(os.getloadavg()[0], 2),
+        **found,
+    }
+    order = list(CASES)
+    whole["cases"] = sorted(
+        [*others, new], key=lambda case: (case["threads"], order.index(case["task"]), case["batch"])
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = ",\n".join(f"  {json.dumps(case)}" for case in whole["cases"])
+    head = json.dumps(whole | {"cases": []}, indent=1)
+    path.write_text(head.replace('"cases": []', f'"cases": [\n{lines}\n ]') + "\n", encoding="utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure; 1 if results differ."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--tasks", nargs="+", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--batches", type=int, nargs="+", default=list(BATCHES))
+    parser.add_argument("--record", type=Path)
+    options = parser.parse_args(arguments)
+    wrong = []
+    for task in options.tasks:
+        for batch in options.batches:
+            found = measure(CASES[task], batch, options.rounds, options.threads)
+            theirs, ours = (min(found[name][clock(options.threads)]) for name in ("transformers", "numba_nlp"))
+            parts = ", ".join(f"{stage} {seconds:.4f}" for stage, seconds in found["parts"][-1].items())
+            print(
+                f"{task:12} {batch:3} rows: transformers {theirs:.3f} s, ours {ours:.3f} s, {theirs / ours:.2f} times "
+                f"as fast; {found['equal']}/{found['rows']} equal; {parts}",
+                flush=True,
+            )
+            if options.record:
+                record(options.record, task, batch, options.rounds, options.threads, found)
+            if found["equal"] < found["rows"]:
+                wrong.append(
+                    f"{task}, {batch} rows: {found['rows'] - found['equal']} results are not those of transformers"
+                )
+    for text in wrong:
+        print(text, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
