@@ -1,4 +1,8 @@
-"""The plugin of a dask cluster that gives each worker, present and future, one tokenizer once."""
+"""The plugin of a dask cluster that gives each worker, present and future, one tokenizer once.
+
+A plugin, not scattered data: the scheduler keeps it and hands it to each worker that starts later, while scattered data
+are gone with the last worker that held them.
+"""
 
 from __future__ import annotations
 

@@ -189,6 +189,6 @@ def test_wrong_arguments(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="`special` must be"):
         encode_corpus(paths[0], out, ours, special=None)
     with pytest.raises(TypeError, match="unexpected keyword"):
-        encode_corpus(paths[0], out, ours, colunm="text")
+        encode_corpus(paths[0], out, ours, columns="text")
     assert not out.exists()
     assert shards.OUTPUTS == "part-*-of-*.parquet"
