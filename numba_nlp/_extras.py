@@ -10,6 +10,8 @@ __all__ = ["EXTRAS", "extra"]
 #: What installs each.
 _INSTALLED_BY = {
     "awkward": "awkward",
+    "dask": "'numba_nlp[dask]'",
+    "distributed": "'numba_nlp[dask]'",
     "pyarrow": "'numba_nlp[arrow]'",
     "safetensors": "'numba_nlp[models]'",
     "torch": "'numba_nlp[models]'",
@@ -23,7 +25,8 @@ def extra(name: str) -> Any:
 
     Parameters
     ----------
-    name : {"awkward", "pyarrow", "safetensors", "torch"}
+    name : str
+        One of :data:`EXTRAS`.
 
     Raises
     ------

@@ -702,6 +702,13 @@ class Tokenizer:
     def __hash__(self) -> int:
         return hash((Tokenizer, self._vocabulary))
 
+    def __copy__(self) -> Tokenizer:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tokenizer:
+        # immutable, and libraries copy what they were given (scikit-learn's clone)
+        return self
+
     def __reduce__(self) -> tuple[type[Tokenizer], tuple[Vocabulary]]:
         return Tokenizer, (self._vocabulary,)
 

@@ -278,7 +278,13 @@ class Vocabulary:
         vocabulary._fill(arrays, metadata, path)
         return vocabulary
 
-    # --- pickling ------------------------------------------------------------------------------------------------
+    # --- copying and pickling ----------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Vocabulary:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Vocabulary:
+        return self
 
     def __reduce__(self) -> tuple[Callable[..., Vocabulary], tuple[Any, ...]]:
         if self._path is not None and _digest_in_file(self._path) == self._digest:

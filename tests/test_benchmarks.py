@@ -61,6 +61,11 @@ def test_every_module_holds_a_benchmark() -> None:
 def test_every_benchmark_runs(name: str, found: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "bench_adversarial":
         monkeypatch.setattr(module(name), "adversarial", lambda shape: corpora.ADVERSARIAL[shape](2_000))
+    if name == "bench_scale_out":
+        pytest.importorskip("distributed", reason="needs dask.distributed")
+        monkeypatch.setattr(module(name), "TOTAL_BYTES", 400_000)
+        monkeypatch.setattr(module(name), "PROCESSES", False)
+        monkeypatch.setattr(module(name), "WORKERS", 1)
     if name == "bench_models":
         pytest.importorskip("torch", reason="needs torch")
         pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or later)")

@@ -47,6 +47,7 @@ def test_import_is_lazy(package: str) -> None:
     loaded = modules_after(f"import {package}")
     assert package in loaded
     heavy = {
+        "dask",
         "google.protobuf",
         "numba",
         "numpy",
@@ -59,6 +60,15 @@ def test_import_is_lazy(package: str) -> None:
         "typer",
     }
     assert not heavy & loaded
+
+
+def test_integrations_are_imported_one_by_one() -> None:
+    heavy = {"dask", "datasets", "distributed", "numba", "numpy", "pandas", "pyarrow", "sklearn", "torch"}
+    assert not heavy & modules_after("import numba_nlp.integrations")
+    loaded = modules_after("import numba_nlp.integrations.dask, numba_nlp.integrations.datasets")
+    # what a cluster's worker imports as it starts, before a task needs more
+    assert "numba_nlp.integrations.shards" in loaded
+    assert not (heavy - {"numba", "numpy"}) & loaded
 
 
 def test_tokenizer_needs_no_optional_package() -> None:

@@ -343,6 +343,8 @@ def test_copies(duplicate: Any, tmp_path: Path) -> None:
         ours.encode("the and")
         twin = duplicate(ours)
         assert twin == ours
+        assert (twin is ours) == (duplicate in (copy.copy, copy.deepcopy))
+        assert copy.deepcopy(ours.vocabulary) is copy.copy(ours.vocabulary) is ours.vocabulary
         assert twin.encode("the and<|end|>").tolist() == ours.encode("the and<|end|>").tolist()
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from tests.made_tokenizers import gpt2
-from tests.robustness.children import output_of
+from tests.robustness.children import REPOSITORY, output_of
 
 _KERNEL = """
 import numba
@@ -57,6 +58,59 @@ def test_a_cached_kernel_of_a_user(tmp_path: Path) -> None:
     assert output_of(_PROGRAM, tmp_path, vocabulary) == "0\n"
     assert output_of(_PROGRAM, tmp_path, vocabulary) == "1\n"
     assert list((tmp_path / "cache").rglob("*.nbi"))
+
+
+_TWO_CACHES = """
+import numba
+from numba_nlp.kernels import DIGEST
+from numba_nlp.kernels.tables.hashing import hash_bytes
+
+numba.config.CACHE_DIR = f"{FOLDER}/{DIGEST}"
+
+
+@numba.njit(cache=True)
+def by_the_recipe(data):
+    return hash_bytes(data, 0, data.size)
+
+
+numba.config.CACHE_DIR = f"{FOLDER}/one_for_all"
+
+
+@numba.njit(cache=True)
+def without_it(data):
+    return hash_bytes(data, 0, data.size)
+"""
+
+_CALL_BOTH = """
+import sys
+sys.path[:0] = sys.argv[1:]
+import numpy as np
+from two_caches import by_the_recipe, without_it
+
+data = np.frombuffer(b"abcdef", np.uint8)
+print(int(by_the_recipe(data)), int(without_it(data)))
+"""
+
+
+def test_a_cached_kernel_of_a_user_after_an_upgrade(tmp_path: Path) -> None:
+    (tmp_path / "two_caches.py").write_text(f"FOLDER = {str(tmp_path / 'cache')!r}\n{_TWO_CACHES}", encoding="utf-8")
+    first, other = output_of(_CALL_BOTH, tmp_path, NUMBA_NLP_CACHE_DIR=str(tmp_path / "ours")).split()
+    assert first == other
+    # another version of the package, in which a kernel gives something else
+    upgraded = tmp_path / "upgraded"
+    shutil.copytree(
+        REPOSITORY / "numba_nlp", upgraded / "numba_nlp", ignore=shutil.ignore_patterns("data", "models", "__pycache__")
+    )
+    hashing = upgraded / "numba_nlp/kernels/tables/hashing.py"
+    source = hashing.read_text(encoding="utf-8")
+    changed = source.replace("0xD6E8FEB86659FD93", "0xD6E8FEB86659FD95")
+    assert changed != source
+    hashing.write_text(changed, encoding="utf-8")
+    environment = {"NUMBA_NLP_CACHE_DIR": str(tmp_path / "ours")}
+    fresh, stale = output_of(_CALL_BOTH, upgraded, tmp_path, **environment).split()
+    assert fresh != first
+    # what the recipe is there for: Numba keeps the machine code of the version before
+    assert stale == first
 
 
 def test_arrays_with_strides_are_refused() -> None:

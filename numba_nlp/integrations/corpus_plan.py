@@ -1,0 +1,232 @@
+"""What a corpus is cut into: shards, each a part of one source and one file of ids, the same in every process."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from numba_nlp._arguments import choice, flag, shown, string, strings, whole
+from numba_nlp._arguments import path as checked_path
+from numba_nlp._extras import extra
+from numba_nlp._text_sources import Errors, Nulls
+from numba_nlp.tokenizer import Special
+
+__all__ = ["OUTPUTS", "CorpusSettings", "Shard", "plan_shards"]
+
+#: Pattern of the files of a finished corpus.
+OUTPUTS = "part-*-of-*.parquet"
+
+_KINDS = {".txt": "lines", ".text": "lines", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
+_PACKED = (".gz", ".bz2", ".lz4", ".zst")
+
+
+@dataclass(frozen=True)
+class CorpusSettings:
+    """How the texts of a corpus become ids; arguments of :meth:`numba_nlp.tokenizer.Tokenizer.encode_batch`.
+
+    Parameters
+    ----------
+    column : str, optional
+        Column of Parquet files, field of JSON lines; text files have none.
+    add_special_tokens, special, errors, nulls
+        As of ``encode_batch``, but special tokens that stand in the text are plain text unless asked for otherwise, and
+        missing rows stay missing.
+    batch_rows, batch_bytes : int
+        Rows of Parquet and bytes of lines that are in memory at a time.
+    """
+
+    column: str | None = None
+    add_special_tokens: bool = False
+    special: Special = "plain"
+    errors: Errors = "strict"
+    nulls: Nulls = "null"
+    batch_rows: int = 16384
+    batch_bytes: int = 1 << 24
+
+    def __post_init__(self) -> None:
+        if self.column is not None:
+            string("column", self.column)
+        flag("add_special_tokens", self.add_special_tokens)
+        choice("errors", self.errors, ("strict", "replace"))
+        choice("nulls", self.nulls, ("error", "empty", "null"))
+        if self.special is None:
+            raise ValueError("`special` must be 'plain', 'match', 'raise' or a collection of special tokens, got None")
+        if not isinstance(self.special, str):
+            # in an order that is the same in every process
+            object.__setattr__(self, "special", tuple(sorted(strings("special", self.special))))
+        whole("batch_rows", self.batch_rows, 1)
+        whole("batch_bytes", self.batch_bytes, 1)
+
+    def content(self) -> dict[str, Any]:
+        """What the ids depend on."""
+        special = self.special if isinstance(self.special, str) else list(self.special or ())
+        return {
+            "column": self.column,
+            "add_special_tokens": self.add_special_tokens,
+            "special": special,
+            "errors": self.errors,
+            "nulls": self.nulls,
+        }
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of one source file, and the file that its ids go into.
+
+    Attributes
+    ----------
+    source : str
+        Path of the source.
+    kind : {"lines", "json", "parquet"}
+    packed : bool
+        The source is compressed, and not cut.
+    first, last : int
+        Bytes in which its lines start, or row groups of Parquet; half-open.
+    number, of : int
+        Place in the corpus, counted from 0, and how many there are.
+    source_bytes, source_modified : int
+        Size and time of change (ns) of the source.
+    """
+
+    source: str
+    kind: str
+    packed: bool
+    first: int
+    last: int
+    source_bytes: int
+    source_modified: int
+    number: int = 0
+    of: int = 1
+
+    @property
+    def output(self) -> str:
+        """Name of the file of ids; in the order of these names the corpus is in its own order."""
+        return f"part-{self.number:05d}-of-{self.of:05d}.parquet"
+
+    def identity(self, digest: str, settings: CorpusSettings) -> str:
+        """JSON that names the content of the shard's file: the same text and the same ids.
+
+        Parameters
+        ----------
+        digest : str
+            Of the vocabulary.
+        settings : CorpusSettings
+        """
+        content = {
+            "vocabulary": digest,
+            "source": Path(self.source).name,
+            "source_bytes": self.source_bytes,
+            "source_modified": self.source_modified,
+            "first": self.first,
+            "last": self.last,
+            "number": self.number,
+            "of": self.of,
+            **settings.content(),
+        }
+        return json.dumps(content, sort_keys=True)
+
+
+def plan_shards(
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    column: str | None = None,
+    shard_bytes: int = 1 << 28,
+) -> tuple[Shard, ...]:
+    """Cut files into shards of about equal size.
+
+    Parameters
+    ----------
+    sources : path-like, or iterable of path-like
+        Text files (``.txt``: a row a line), JSON lines (``.jsonl``), both perhaps compressed (``.gz``, ``.bz2``,
+        ``.lz4``, ``.zst``), and Parquet (``.parquet``).
+    column : str, optional
+        Column or field of the text; needed by JSON lines and Parquet.
+    shard_bytes : int, default 2**28
+        About so many bytes of a source make a shard (of Parquet: of its row groups without compression). A compressed
+        file is one shard, a row group is not cut.
+
+    Returns
+    -------
+    tuple of Shard
+        In the order of the sources.
+
+    Raises
+    ------
+    FileNotFoundError
+    ValueError
+        A file has another ending, stands there twice, or lacks the column.
+    """
+    least = whole("shard_bytes", shard_bytes, 1)
+    given: Any = [sources] if isinstance(sources, (str, os.PathLike)) else sources
+    if not isinstance(given, Iterable):
+        raise TypeError(f"`sources` must be a path or paths, got {shown(sources)}")
+    paths = [checked_path("sources", one).absolute() for one in given]
+    if not paths:
+        raise ValueError("`sources` is empty; name the files of the corpus")
+    if len(set(paths)) < len(paths):
+        twice = next(one for i, one in enumerate(paths) if one in paths[:i])
+        raise ValueError(f"`sources` names {twice} twice, whose texts would be there twice")
+    parts: list[Shard] = []
+    for path in paths:
+        parts += _shards_of(path, column, least)
+    return tuple(
+        Shard(
+            part.source, part.kind, part.packed, part.first, part.last, part.source_bytes, part.source_modified,
+            number, len(parts),
+        )
+        for number, part in enumerate(parts)
+    )  # fmt: skip
+
+
+def _shards_of(path: Path, column: str | None, shard_bytes: int) -> Sequence[Shard]:
+    """The shards of one source, not yet numbered."""
+    packed = path.suffix.lower() in _PACKED
+    ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
+    kind = _KINDS.get(ending)
+    if kind is None or (packed and kind == "parquet"):
+        raise ValueError(
+            f"{path}: what the file holds is told by its ending, which must be one of {', '.join(_KINDS)}; all but "
+            f"Parquet may be compressed ({', '.join(_PACKED)})"
+        )
+    if kind != "lines" and column is None:
+        raise ValueError(f"{path}: say which `column` of the file holds the text")
+    state = path.stat()
+    bounds = [0, state.st_size]
+    if kind == "parquet":
+        bounds = _row_group_bounds(path, str(column), shard_bytes)
+    elif not packed:
+        n = max(-(-state.st_size // shard_bytes), 1)
+        bounds = [state.st_size * i // n for i in range(n + 1)]
+    return [
+        Shard(str(path), kind, packed, first, last, state.st_size, state.st_mtime_ns)
+        for first, last in pairwise(bounds)
+    ]
+
+
+def _row_group_bounds(path: Path, column: str, shard_bytes: int) -> list[int]:
+    """Row groups at which a Parquet file is cut, from 0 to their number."""
+    pa = extra("pyarrow")
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as reader:
+        schema = reader.schema_arrow
+        if schema.names.count(column) != 1:
+            raise ValueError(f"{path}: there is no single column {column!r}; it has {', '.join(schema.names)}")
+        found = schema.field(column).type
+        value_type = found.value_type if pa.types.is_dictionary(found) else found
+        if value_type not in (pa.string(), pa.large_string(), pa.string_view()):
+            raise ValueError(f"{path}: column {column!r} holds {found}, expected text")
+        sizes = [reader.metadata.row_group(i).total_byte_size for i in range(reader.metadata.num_row_groups)]
+    bounds, filled = [0], 0
+    for number, size in enumerate(sizes):
+        if filled and filled + size > shard_bytes:
+            bounds.append(number)
+            filled = 0
+        filled += size
+    # a file without rows is a shard too: each source is seen in the output
+    return [*bounds, len(sizes)]

@@ -1,0 +1,63 @@
+"""What tests run inside of the workers of a cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from numba_nlp.integrations import handles, shards
+
+
+def meet(folder: Path, n_workers: int, dies_in: int | None) -> None:
+    """Make this worker wait in its first file until all have come to theirs; and perhaps die in a later one.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the workers leave a sign.
+    n_workers : int
+    dies_in : int or None
+        Number of the file, counted from 1, in whose middle the process kills itself.
+    """
+    writer = shards.atomic_writer
+    written = 0
+
+    @contextmanager
+    def watched(path: Path) -> Iterator[BinaryIO]:
+        nonlocal written
+        written += 1
+        if written == 1:
+            (folder / f"{os.getpid()}.here").touch()
+            deadline = time.monotonic() + 120
+            while len(list(folder.glob("*.here"))) < n_workers and time.monotonic() < deadline:
+                time.sleep(0.01)
+        with writer(path) as stream:
+            yield stream
+            if written == dies_in:
+                stream.flush()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    shards.atomic_writer = watched  # type: ignore[assignment]
+
+
+def plugins(dask_worker: Any) -> list[str]:
+    """Names of this package's plugins in a worker."""
+    return sorted(name for name in dask_worker.plugins if name.startswith("numba_nlp"))
+
+
+def held() -> dict[str, str | None]:
+    """Digests of the tokenizers that this process holds, and the files that they are mapped from."""
+    return {
+        digest: None if tokenizer.vocabulary.path is None else str(tokenizer.vocabulary.path)
+        for digest, tokenizer in handles._OFFERED.items()
+    }
+
+
+def place_of(digest: str) -> int:
+    """Where a tokenizer is in the memory of this process, to tell whether it is still the same one."""
+    return id(handles._OFFERED[digest])
