@@ -15,12 +15,10 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
 import statistics
 import sys
 import tempfile
 import time
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -173,23 +171,15 @@ def record(path: Path, name: str, threads: int, rounds: int, cells: list[dict[st
     ValueError
         The file was made on another machine, or with other versions.
     """
-    from importlib.metadata import version
+    from asv_benchmarks.records import open_record, stamp
 
-    from asv_benchmarks.machine import machine
-
-    here = {key: value for key, value in machine().items() if key != "load"}
-    made: dict[str, Any] = {"machine": here, "versions": {package: version(package) for package in PACKAGES}}
-    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else made | {"cases": []}
-    for what, value in made.items():
-        if found[what] != value:
-            raise ValueError(f"{path} has {what} {found[what]}, here it is {value}; record into another file")
+    found = open_record(path, PACKAGES)
     others = [case for case in found["cases"] if (case["case"], case["threads"]) != (name, threads)]
     new = {
         "case": name,
         "threads": threads,
         "rounds": rounds,
-        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-        "load": round(os.getloadavg()[0], 2),
+        **stamp(),
         "cells": cells,
     }
     order = list(CASES)

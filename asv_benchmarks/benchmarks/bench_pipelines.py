@@ -14,12 +14,10 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import datetime, timezone
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -123,16 +121,9 @@ def record(path: Path, task: str, batch: int, rounds: int, threads: int, found: 
     ValueError
         The file was made on another machine, or with other versions.
     """
-    from importlib.metadata import version
+    from asv_benchmarks.records import open_record, stamp
 
-    from asv_benchmarks.machine import machine
-
-    here = {key: value for key, value in machine().items() if key != "load"}
-    made: dict[str, Any] = {"machine": here, "versions": {package: version(package) for package in PACKAGES}}
-    whole = json.loads(path.read_text(encoding="utf-8")) if path.exists() else made | {"cases": []}
-    for what, value in made.items():
-        if whole[what] != value:
-            raise ValueError(f"{path} has {what} {whole[what]}, here it is {value}; record into another file")
+    whole = open_record(path, PACKAGES)
     place = (task, batch, threads)
     others = [case for case in whole["cases"] if (case["task"], case["batch"], case["threads"]) != place]
     new = {
@@ -140,8 +131,7 @@ def record(path: Path, task: str, batch: int, rounds: int, threads: int, found: 
         "batch": batch,
         "threads": threads,
         "rounds": rounds,
-        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-        "load": round(os.getloadavg()[0], 2),
+        **stamp(),
         **found,
     }
     order = list(CASES)

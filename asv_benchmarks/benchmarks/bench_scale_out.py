@@ -78,7 +78,7 @@ class ScaleOut:
             raise RuntimeError("an independent run did not start")
         # both ways give the same files
         if self._compared(self._by_workers, "a") != self._compared(self._by_runs, "b"):
-            raise NotImplementedError("the two ways give other ids")
+            raise RuntimeError("the two ways give other ids")
 
     def teardown(self, *_: str) -> None:
         for run in getattr(self, "_runs", ()):

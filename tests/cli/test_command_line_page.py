@@ -7,10 +7,10 @@ import shlex
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import typer
 from typer.testing import CliRunner
 
 from numba_nlp.commands.app import app
+from tests.command_pages import commands_of, missing_words
 from tools.cli_page import COMMAND_LINE_PAGE, command_line_page
 from vocab_tools.commands import app as vocab_tools_app
 
@@ -22,21 +22,9 @@ def test_the_page_is_up_to_date():
 
 
 def test_every_command_and_option_is_there_with_a_word_about_it():
-    text = COMMAND_LINE_PAGE.read_text(encoding="utf-8")
-    group = typer.main.get_command(app)
-    commands = {name: command for name, command in group.commands.items() if name != "cache"}
-    commands |= {f"cache {name}": command for name, command in group.commands["cache"].commands.items()}
-    sections = dict(re.findall(r"^## `numba-nlp ([a-z ]+)`\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
-    assert set(sections) == set(commands)
+    commands = commands_of(app, "cache")
     assert {"encode", "decode", "count", "info", "warmup", "translate", "answer", "cache clear"} <= set(commands)
-    for name, command in commands.items():
-        assert command.help, name
-        for parameter in command.params:
-            if parameter.name == "help":
-                continue
-            assert parameter.help, (name, parameter.name)
-            shown = parameter.metavar if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
-            assert f"`{shown}`" in sections[name], (name, shown)
+    assert not missing_words(COMMAND_LINE_PAGE.read_text(encoding="utf-8"), "numba-nlp", commands)
 
 
 def test_the_recipe_of_the_first_parquet_file(tmp_path, monkeypatch):
