@@ -148,19 +148,25 @@ def merges_command(
     source: _Vocabulary,
     word: Annotated[str, typer.Argument(metavar="WORD", help="A word, or a short text.")],
     output: _Output,
+    steps: Annotated[bool, typer.Option("--steps", help="A table of the steps in place of a tree.")] = False,
     option: _Options = None,
     title: _Title = "",
 ) -> None:
     """How the tokens of a word are merged of its characters, by BPE; numbers are the order of the merges."""
     with errors_in_one_line():
         from vocab_tools.editing.opening import open_vocabulary
-        from vocab_tools.plotting.figures import draw_tree
+        from vocab_tools.plotting.figures import draw_merge_steps, draw_tree
+        from vocab_tools.plotting.merge_steps import merge_steps
         from vocab_tools.plotting.trees import merge_tree
 
         given = source_of(source)
         refuse_overwriting(output, given if isinstance(given, list) else [given])
         opened = open_vocabulary(given, parse_values(option or [], "--option"))
-        draw_tree(merge_tree(opened, word), output, title)
+        tree = merge_tree(opened, word)
+        if steps:
+            draw_merge_steps(merge_steps(tree), output, title)
+        else:
+            draw_tree(tree, output, title)
         _written(output)
 
 

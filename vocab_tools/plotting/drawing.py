@@ -14,9 +14,21 @@ from typing import Any
 from numba_nlp._atomic import atomic_writer
 from numba_nlp.errors import UnsupportedFeatureError
 
-__all__ = ["BEST_COLOUR", "COLOUR", "MOST_INCHES", "SUFFIXES", "check_figure_name", "figure", "write_text"]
+__all__ = [
+    "BEST_COLOUR",
+    "COLOUR",
+    "COLOURS",
+    "MOST_INCHES",
+    "SUFFIXES",
+    "check_figure_name",
+    "figure",
+    "new_axes",
+    "write_text",
+]
 
 COLOUR, BEST_COLOUR = "#4477aa", "#cc3311"
+#: Of several lines: Paul Tol's "bright" scheme, told apart with any kind of colour vision.
+COLOURS = (BEST_COLOUR, COLOUR, "#228833", "#aa3377", "#ccbb44", "#66ccee", "#bbbbbb")
 SUFFIXES = (".svg", ".png")
 #: Largest figure, a side and (square inches) as a whole: a .png of it has 60,000 pixels, and 90 million.
 MOST_INCHES, MOST_SQUARE_INCHES = 400, 4000
@@ -37,6 +49,58 @@ def check_figure_name(path: str | PathLike[str]) -> Path:
     if given.suffix not in SUFFIXES:
         raise UnsupportedFeatureError(f"{path}: a figure is written as {' or '.join(SUFFIXES)}; name the file so")
     return given
+
+
+def new_axes(width: float, height: float) -> Any:
+    """Axes of a figure of their own, for those who draw without a file.
+
+    Parameters
+    ----------
+    width, height : float
+        In inches.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Its ``figure`` is not one of pyplot's, so there is nothing to close.
+
+    Raises
+    ------
+    UnsupportedFeatureError
+        matplotlib is not installed, or the figure is too large.
+    """
+    with _style("the figure"):
+        return _axes(width, height, "the figure")
+
+
+@contextmanager
+def _style(where: str) -> Iterator[None]:
+    """The settings of matplotlib under which all is drawn and written."""
+    try:
+        import matplotlib
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        raise UnsupportedFeatureError(
+            f"{where}: plots need matplotlib, which is not installed; install the extra for it: "
+            "pip install 'numba_nlp[plot]'"
+        ) from None
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "numba_nlp", "font.family": _FONT}):
+        yield
+
+
+def _axes(width: float, height: float, where: str) -> Any:
+    if max(width, height) > MOST_INCHES or width * height > MOST_SQUARE_INCHES:
+        raise UnsupportedFeatureError(
+            f"{where}: the figure would have {width:,.0f} x {height:,.0f} inches, and may have {MOST_INCHES} on a side "
+            f"and {MOST_SQUARE_INCHES:,} square inches; draw a shorter text, or fewer words"
+        )
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    return made.add_subplot()
 
 
 @contextmanager
@@ -69,25 +133,9 @@ def figure(path: str | PathLike[str], width: float, height: float, title: str = 
         Characters of a ``.png`` that the font does not have. An ``.svg`` is shown with the fonts of its reader.
     """
     target = check_figure_name(path)
-    if max(width, height) > MOST_INCHES or width * height > MOST_SQUARE_INCHES:
-        raise UnsupportedFeatureError(
-            f"{path}: the figure would have {width:,.0f} x {height:,.0f} inches, and may have {MOST_INCHES} on a side "
-            f"and {MOST_SQUARE_INCHES:,} square inches; draw a shorter text, or fewer words"
-        )
-    try:
-        import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
-            raise
-        raise UnsupportedFeatureError(
-            "plots need matplotlib, which is not installed; install the extra for it: pip install 'numba_nlp[plot]'"
-        ) from None
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "numba_nlp", "font.family": _FONT}):
-        made = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(made)
-        axes = made.add_subplot()
+    with _style(str(path)):
+        axes = _axes(width, height, str(path))
+        made = axes.figure
         if title:
             axes.set_title(title, parse_math=False)
         yield axes

@@ -60,6 +60,13 @@ def test_merges(bpe, tmp_path):
     assert sorted(text for text in texts if text.isdigit()) == ["1", "2", "3", "4", "5"]
 
 
+def test_merges_as_a_table(bpe, tmp_path):
+    run("merges", bpe, "hello", "--steps", "-o", tmp_path / "steps.svg")
+    texts = texts_of(tmp_path / "steps.svg")
+    assert [text for text in texts if "+" in text] == ["1.  h + e", "2.  l + l", "3.  he + ll", "4.  hell + o"]
+    assert texts.count("hello") == 1
+
+
 def test_the_lattice(tmp_path):
     path = tmp_path / "made.model"
     path.write_bytes(sentencepiece_model("unigram"))
