@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest lint format bench-smoke clean
+.PHONY: help demo test test-oldest lint format docs bench-smoke clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/make \1 - \2/'
@@ -33,6 +33,9 @@ lint: $(VENV)/.dev ## Check style, types, imports, spelling
 format: $(VENV)/.dev ## Format the code and repair what ruff can repair
 	$(RUN) -m ruff check --fix .
 	$(RUN) -m ruff format .
+
+docs: $(VENV)/.docs ## Build the documentation as a web site, in build/site
+	$(RUN) -m tools.docs_site
 
 bench-smoke: $(VENV)/.bench ## Run every benchmark once, to see that it runs; the numbers mean nothing
 	$(RUN) -m asv_benchmarks.report --quick --vocab gpt2 --corpora hamlet_lines --skip alone \
@@ -63,6 +66,10 @@ $(VENV)/.test: pyproject.toml numba_nlp/_version.py constraints.txt | $(RUN)
 $(VENV)/.dev: pyproject.toml numba_nlp/_version.py constraints.txt | $(RUN)
 	$(PIP) --constraint constraints.txt --editable '.[dev]'
 	@touch $@ $(VENV)/.test $(VENV)/.demo
+
+$(VENV)/.docs: pyproject.toml numba_nlp/_version.py constraints.txt | $(RUN)
+	$(PIP) --constraint constraints.txt --editable '.[docs]'
+	@touch $@ $(VENV)/.demo
 
 $(VENV)/.bench: pyproject.toml numba_nlp/_version.py constraints.txt | $(RUN)
 	$(PIP) --constraint constraints.txt --editable '.[bench]'

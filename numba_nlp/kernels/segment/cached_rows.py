@@ -329,6 +329,11 @@ def begin_row(tables, data, start, stop):
     data : uint8[m]
     start, stop : int64
         The row.
+
+    Returns
+    -------
+    int64
+        ``start``.
     """
     return start
 
@@ -349,6 +354,11 @@ def settle(tables, cache, data, n, opened, scratch, ids, out):
     ids : int32[k]
     out : int64
         Place after the last id.
+
+    Returns
+    -------
+    int64
+        ``out`` as it is.
     """
     return out
 

@@ -5,19 +5,19 @@ stand in ``strings``, an argument names the number of one. Each step goes from o
 nothing to do says so and costs a scan. Rows of ASCII, which nothing but the step that looks for it would change, are
 copied at once when the program says so (``ascii_stays``).
 
-===================  =====================  ===========================================================
-operation            arguments              meaning
-===================  =====================  ===========================================================
-``OP_FORM``          form                   :func:`~numba_nlp.kernels.segment.normalize_forms.normal_form`
-``OP_MAP``           map                    :func:`~numba_nlp.kernels.segment.normalize_maps.map_characters`
-``OP_STRIP``         left, right            without white space at the ends
-``OP_PREPEND``       string                 string put before
-``OP_REPLACE``       pattern, content       string for string
+===================  ======================  =======================================================================
+operation            arguments               meaning
+===================  ======================  =======================================================================
+``OP_FORM``          form                    :func:`~numba_nlp.kernels.segment.normalize_forms.normal_form`
+``OP_MAP``           map                     :func:`~numba_nlp.kernels.segment.normalize_maps.map_characters`
+``OP_STRIP``         left, right             without white space at the ends
+``OP_PREPEND``       string                  string put before
+``OP_REPLACE``       pattern, content        string for string
 ``OP_REPLACE_RUNS``  member, least, content  string for run of a character
-``OP_SPELL_BYTES``   -                      bytes in the byte alphabet
-``OP_CHARSMAP``      -                      :func:`~numba_nlp.kernels.segment.normalize_precompiled.apply_charsmap`
-``OP_SURROUND``      map, string            string on either side of the characters of a map
-===================  =====================  ===========================================================
+``OP_SPELL_BYTES``   -                       bytes in the byte alphabet
+``OP_CHARSMAP``      -                       :func:`~numba_nlp.kernels.segment.normalize_precompiled.apply_charsmap`
+``OP_SURROUND``      map, string             string on either side of the characters of a map
+===================  ======================  =======================================================================
 
 Twin: ``numba_nlp.reference.segment.normalize_program``.
 """
