@@ -25,8 +25,8 @@ from numba_nlp.tokenizer import Tokenizer
 
 __all__ = ["Pipeline", "Result", "Units", "to_array"]
 
-#: Rows that are sorted by length together: of lists, and of streams, whose results are waited for.
-ROWS_OF_LISTS, ROWS_OF_STREAMS = 4096, 256
+#: Rows of a list that are sorted by length together.
+ROWS_OF_LISTS = 4096
 
 
 class Units(Protocol):
@@ -93,6 +93,8 @@ class Pipeline:
     option_type: ClassVar[Any] = None
     #: Tokens of a batch, padding included, where nothing is said.
     batch_tokens: ClassVar[int] = 4096
+    #: Rows of a stream that are sorted by length together; the first result waits for all of them.
+    stream_rows: ClassVar[int] = 256
 
     def __init__(self, model: Any, tokenizer: Tokenizer, **options: Any) -> None:
         self.model = model
@@ -238,7 +240,7 @@ class Pipeline:
 
         def lists() -> Iterator[list[Any]]:
             with rows_bar(progress, taken, self.task) as advance:
-                for first, rows in _chunks(taken):
+                for first, rows in _chunks(taken, self.stream_rows):
                     if returns:
                         yield self._run_or_fail(rows, first, settled, batching, watch, advance)
                     else:
@@ -282,9 +284,10 @@ class Pipeline:
         taken = self.take_inputs(inputs)
         watch = Stopwatch()
         with rows_bar(progress, taken, self.task) as advance:
-            parts = [self._run(rows, first, settled, batching, watch, advance) for first, rows in _chunks(taken)] or [
-                self._run([], 0, settled, batching, watch, advance)
-            ]
+            parts = [
+                self._run(rows, first, settled, batching, watch, advance)
+                for first, rows in _chunks(taken, self.stream_rows)
+            ] or [self._run([], 0, settled, batching, watch, advance)]
         return type(parts[0]).concatenate(parts)
 
     def describe(self) -> dict[str, Any]:
@@ -350,7 +353,7 @@ def to_array(tensor: Any) -> NDArray[np.float32]:
     return np.ascontiguousarray(tensor.detach().float().cpu().numpy())
 
 
-def _chunks(taken: Inputs) -> Iterator[tuple[int, Sequence[Any]]]:
+def _chunks(taken: Inputs, stream_rows: int) -> Iterator[tuple[int, Sequence[Any]]]:
     """Rows that are sorted together, each with the number of its first one."""
     first = 0
     if not taken.is_stream:
@@ -358,6 +361,6 @@ def _chunks(taken: Inputs) -> Iterator[tuple[int, Sequence[Any]]]:
         for first in range(0, len(taken.rows), ROWS_OF_LISTS):
             yield first, taken.rows[first : first + ROWS_OF_LISTS]
         return
-    while rows := list(islice(taken.rows, ROWS_OF_STREAMS)):
+    while rows := list(islice(taken.rows, stream_rows)):
         yield first, rows
         first += len(rows)

@@ -90,6 +90,8 @@ class GeneratingPipeline(Pipeline):
     """A task whose result is written by ``generate``; see :class:`Pipeline` and :class:`GenerationOptions`."""
 
     option_type: ClassVar[Any] = GenerationOptions
+    # writing takes so long that nobody should wait for many rows
+    stream_rows: ClassVar[int] = 32
     #: What config.json calls the task, in `task_specific_params`.
     task_names: ClassVar[tuple[str, ...]] = ()
 

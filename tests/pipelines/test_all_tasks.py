@@ -112,7 +112,7 @@ def test_one_input_alone(case: Case) -> None:
 
 
 def test_an_iterator_gives_an_iterator(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "ROWS_OF_STREAMS", 2)
+    monkeypatch.setattr(type(case.pipe), "stream_rows", 2)
     taken = 0
 
     def endless() -> Iterator[Any]:
