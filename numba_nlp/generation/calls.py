@@ -22,6 +22,7 @@ from numba_nlp.generation.plan import Plan, make_plan, with_equals
 from numba_nlp.generation.streaming import tells_streamer
 from numba_nlp.generation.text_ends import TextEnds
 from numba_nlp.generation.token_text import Decode, take_decoder
+from numba_nlp.kernels.generation.beam_memory import UNLIKELY
 
 __all__ = ["generate"]
 
@@ -135,12 +136,26 @@ def generate(
     rows, scores, values = run(
         Request(model, plan, key, taken_processors, prefix_allowed_tokens_fn, streamer, text_ends, weights, clock)
     )
+    _refuse_lost(plan, scores)
     return GenerationOutput(
         sequences=torch.from_numpy(rows.astype(np.int64)).to(model.device),
         scores=torch.from_numpy(scores).to(model.device),
         token_scores=torch.from_numpy(values).to(model.device),
         prompt_width=plan.prompt_width,
     )
+
+
+def _refuse_lost(plan: Plan, scores: np.ndarray) -> None:
+    """Refuse a search whose rows were all lost because a penalty made their scores as low as those of no row."""
+    config = plan.config
+    if config.num_beams == 1 or config.length_penalty >= 0:
+        return
+    lost = np.flatnonzero(np.isneginf(scores.reshape(-1, config.num_return_sequences)).all(1))
+    if lost.size:
+        raise ValueError(
+            f"`length_penalty` {config.length_penalty} makes all scores of prompt {lost[0]} lower than {UNLIKELY:.0e}, "
+            "below which beam searches take a row for none; give one nearer to 0"
+        )
 
 
 def _text_ends(plan: Plan, tokenizer: Any, decode: Decode | None) -> TextEnds | None:

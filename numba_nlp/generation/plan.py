@@ -9,13 +9,16 @@ import numpy as np
 
 from numba_nlp.generation.arguments import refuse_silent_model
 from numba_nlp.generation.config import GenerationConfig
-from numba_nlp.generation.prompts import Rows, guess_mask, padded_left, take_rows
+from numba_nlp.generation.prompts import Rows, guess_mask, padded_left, take_rows, with_start
 from numba_nlp.generation.remarks import remark
 from numba_nlp.kernels.generation.beam_memory import STOP_EARLY, STOP_NEVER, STOP_WORSE, BeamRules
 from numba_nlp.kernels.generation.counter_random import row_keys
 from numba_nlp.kernels.generation.rules import RowRules, make_rules
 
 __all__ = ["Plan", "make_plan", "ragged_ids", "with_equals"]
+
+#: No token is this.
+_BETWEEN = -2
 
 #: New tokens where nothing is said of lengths.
 _DEFAULT_NEW_TOKENS = 20
@@ -96,9 +99,7 @@ class Plan:
         ndarray
             uint64 ``[prompts * copies]``.
         """
-        read = self.prompts if self.source is None else self.source
-        ids = np.ascontiguousarray(read.ids, np.int32)
-        mask = np.ones(ids.shape, np.uint8) if read.mask is None else read.mask.astype(np.uint8)
+        ids, mask = self._read()
         keys = np.zeros(ids.shape[0] * copies, np.uint64)
         if self.equal_before is None:
             row_keys(ids, mask, copies, keys)
@@ -115,6 +116,19 @@ class Plan:
             row_keys(ids[repeated], mask[repeated], copies, of_sort)
             of_rows[numbers] = of_sort.reshape(-1, copies)[before]
         return keys
+
+    def _read(self) -> tuple[np.ndarray, np.ndarray]:
+        """What keys are made of: prompts, or sources and what the decoder has to begin with; int32 and uint8."""
+        ids, mask = self.prompts.ids, self.prompts.mask_array()
+        if self.source is not None:
+            # the first token says nothing of a row; a number that no token has stands between the source and others
+            mask = mask.copy()
+            if mask.size:
+                mask[np.arange(mask.shape[0]), mask.argmax(1)] = False
+            some = mask.any(1, keepdims=True)
+            ids = np.concatenate([self.source.ids, np.full(some.shape, _BETWEEN), ids], axis=1)
+            mask = np.concatenate([self.source.mask_array(), some, mask], axis=1)
+        return np.ascontiguousarray(ids, np.int32), mask.astype(np.uint8)
 
     def row_rules(self) -> RowRules:
         """What may follow in a row."""
@@ -322,10 +336,8 @@ def _decoder_prompts(
             f"`decoder_input_ids` must have as many rows as `input_ids`, {sentences}, got {rows.ids.shape[0]}"
         )
     _refuse_empty(rows, "decoder_input_ids")
-    if start is not None and sentences and (rows.ids[:, 0] != start).all() and rows.mask is None:
-        # as transformers: rows that do not begin with the first token get it
-        rows = Rows(np.concatenate([np.full((sentences, 1), start, np.int64), rows.ids], axis=1), None)
-    return padded_left(rows, padding)
+    rows = padded_left(rows, padding)
+    return with_start(rows, start) if start is not None and sentences else rows
 
 
 def _refuse_empty(rows: Rows, name: str) -> None:

@@ -10,7 +10,7 @@ import torch
 
 from numba_nlp.models.inputs import take_ids, take_mask
 
-__all__ = ["Rows", "guess_mask", "padded_left", "take_rows"]
+__all__ = ["Rows", "guess_mask", "padded_left", "take_rows", "with_start"]
 
 _CPU = torch.device("cpu")
 
@@ -147,6 +147,33 @@ def _pad_mask(given: Any, mask: np.ndarray, name: str, mask_name: str) -> np.nda
     padded = np.zeros(mask.shape, np.int64)
     padded[mask] = np.concatenate(rows)
     return padded
+
+
+def with_start(rows: Rows, start: int) -> Rows:
+    """Rows behind a first token, unless any of them begins with it.
+
+    It stands right before the tokens of a row, behind its padding, so that a row is what it is alone.
+
+    Parameters
+    ----------
+    rows : Rows
+        At least one; padded at the left, if at all.
+    start : int
+    """
+    n, width = rows.ids.shape
+    firsts = rows.mask_array().argmax(1)
+    if (rows.ids[np.arange(n), firsts] == start).any():
+        return rows
+    ids = np.empty((n, width + 1), np.int64)
+    # one column more of what the padding is
+    ids[:, 1:], ids[:, 0] = rows.ids, rows.ids[:, 0]
+    ids[np.arange(n), firsts] = start
+    if rows.mask is None:
+        return Rows(ids, None)
+    mask = np.zeros((n, width + 1), bool)
+    mask[:, 1:] = rows.mask
+    mask[np.arange(n), firsts] = True
+    return Rows(ids, mask)
 
 
 def guess_mask(rows: Rows, padding: int | None, ends: tuple[int, ...]) -> Rows:

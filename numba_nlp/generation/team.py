@@ -56,13 +56,18 @@ class _Job:
                 self.tokens.get(timeout=_INTERRUPTIBLE)
 
 
-def _work(jobs: SimpleQueue[_Job | None], thread: int, state: np.ndarray) -> None:
+def _goes_on(callers: Sequence[threading.Thread]) -> bool:
+    """Whether there may be more to do: a program ends with its main thread and all others that are no daemons."""
+    return threading.main_thread().is_alive() or any(one.is_alive() and not one.daemon for one in callers)
+
+
+def _work(jobs: SimpleQueue[_Job | None], thread: int, state: np.ndarray, callers: Sequence[threading.Thread]) -> None:
     """What a thread does until it is told to end, or the program ends without a word."""
     while True:
         try:
             job = jobs.get(timeout=_LOOK_AFTER)
         except Empty:
-            if threading.main_thread().is_alive():
+            if _goes_on(callers):
                 continue
             return
         if job is None:
@@ -114,12 +119,18 @@ class Team:
         self._unfinished: _Job | None = None
         self._queues: list[SimpleQueue[_Job | None]] = [SimpleQueue() for _ in range(n_threads - 1)]
         self._threads: list[threading.Thread] = []
+        #: who made the team, or called it last
+        self._callers = [threading.current_thread()]
         # threads know their queue, not the team, so a team that is forgotten ends them
         self._ended = weakref.finalize(self, _end, self._queues)
         for thread, queue in enumerate(self._queues, 1):
             # a daemon would be stopped amid compiled code when the program ends
             self._threads.append(
-                threading.Thread(target=_work, args=(queue, thread, self.state), name=f"numba_nlp step {thread}")
+                threading.Thread(
+                    target=_work,
+                    args=(queue, thread, self.state, self._callers),
+                    name=f"numba_nlp step {thread}",
+                )
             )
             self._threads[-1].start()
 
@@ -149,6 +160,7 @@ class Team:
         with self._one_call:
             self._must_be_usable()
             self._finish()
+            self._callers[0] = threading.current_thread()
             self.state[:] = 0
             job = _Job(function, args, self.n_threads)
             try:

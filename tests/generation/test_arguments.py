@@ -418,3 +418,48 @@ def test_neutral_options_need_no_word(gpt2: Any) -> None:
     gpt2.generate([[5]], max_new_tokens=2, do_sample=False, temperature=1.0, top_k=0, top_p=1.0, early_stopping=False)
     gpt2.generate([[5]], max_new_tokens=2, do_sample=True, temperature=0.5, seed=3)
     gpt2.generate([[5]], max_new_tokens=2, num_beams=2, length_penalty=0.5, do_sample=False)
+
+
+T5 = {
+    "model_type": "t5", "vocab_size": 40, "d_model": 24, "d_kv": 12, "d_ff": 32, "num_layers": 2, "num_heads": 2,
+    "decoder_start_token_id": 2,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["bart", "t5"])
+def pair_model(request: pytest.FixtureRequest) -> Any:
+    return sharpened(create_model(BART if request.param == "bart" else T5, head="conditional_generation"))
+
+
+@pytest.mark.usefixtures("each_engine")
+@pytest.mark.parametrize("beams", [1, 3])
+def test_what_the_decoder_begins_with_may_be_of_unlike_lengths(pair_model: Any, beams: int) -> None:
+    """Each row gets the first token, and is what it is alone, whoever pads it."""
+    options = {**SHORT, "num_beams": beams, "decoder_start_token_id": 2, "pad_token_id": 1}
+    sources, begun = [[5, 6, 7], [8, 9, 3]], [[8, 9], [10]]
+    together = pair_model.generate(sources, decoder_input_ids=begun, **options).sequences
+    assert together[0, :3].tolist() == [2, 8, 9]
+    assert together[1, 1:3].tolist() == [2, 10]
+    for row, (source, some) in enumerate(zip(sources, begun, strict=True)):
+        alone = pair_model.generate([source], decoder_input_ids=[some], **options).sequences
+        assert torch.equal(together[row, 3:], alone[0, 1 + len(some) :])
+    for padded, mask in (([[8, 9], [1, 10]], [[1, 1], [0, 1]]), ([[8, 9], [10, 1]], [[1, 1], [1, 0]])):
+        given = {"decoder_input_ids": padded, "decoder_attention_mask": mask}
+        assert torch.equal(pair_model.generate(sources, **given, **options).sequences, together)
+
+
+def test_draws_depend_on_what_the_decoder_begins_with(bart: Any) -> None:
+    options = {"do_sample": True, "seed": 1, "top_k": 0, "temperature": 2.0, "max_new_tokens": 8, "eos_token_id": None}
+    sources = [[5, 6, 7]] * 2
+    one = bart.generate(sources, decoder_input_ids=[[2, 9], [2, 11]], **options).sequences
+    other = bart.generate(sources, decoder_input_ids=[[2, 11], [2, 9]], **options).sequences
+    assert torch.equal(one, other[[1, 0]])
+    alone = bart.generate(sources[:1], decoder_input_ids=[[2, 9]], **options).sequences
+    assert torch.equal(one[:1], alone)
+    assert not torch.equal(one[0, 2:], one[1, 2:])
+
+
+@pytest.mark.usefixtures("each_engine")
+def test_a_penalty_that_loses_all_rows(gpt2: Any) -> None:
+    with pytest.raises(ValueError, match=r"`length_penalty` -12.0 makes all scores of prompt 0 lower than -1e\+09"):
+        gpt2.generate([[5]], num_beams=3, length_penalty=-12.0, max_new_tokens=12, eos_token_id=None, do_sample=False)

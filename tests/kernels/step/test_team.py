@@ -6,6 +6,8 @@ import _thread
 import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -271,3 +273,20 @@ def test_the_twin_says_the_same():
     abort_team(state)
     assert wait_for_team(state, 1) == ABORTED
     assert wait_for_team(state, 2) == ABORTED
+
+
+def test_a_thread_may_work_on_when_the_main_one_has_ended():
+    """Its team waits for it; a daemon's does not keep the program."""
+    code = """if True:
+        import threading, time
+        from numba_nlp.generation import team
+
+        team._LOOK_AFTER = 0.05
+        def go():
+            with team.Team(2) as workers:
+                time.sleep(0.5)
+                print(workers.run(lambda thread, n: (thread, n)), flush=True)
+        threading.Thread(target=go).start()
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[(0, 2), (1, 2)]"
