@@ -80,7 +80,7 @@ def generate(
         log-probabilities; and int32, what the row has read and written. It gives nothing back. Compiled functions are
         fastest.
     prefix_allowed_tokens_fn : callable, optional
-        ``(number of the prompt, tokens of a row) -> ids that may follow``, at least one.
+        ``(number of the prompt, tokens of a row) -> ids that may follow``, at least one, in any order; a set too.
     tokenizer : Tokenizer, optional
         Gives the text of rows in which ``stop_strings`` are looked for, special tokens included; one of ours, or
         another with a method ``decode(ids, skip_special_tokens=False)``, as those of transformers.

@@ -160,6 +160,12 @@ class GenerationConfig:
                 f"`diversity_penalty` {self.diversity_penalty} is between groups of beams; set `num_beam_groups` to at "
                 "least 2"
             )
+        if self.do_sample and self.temperature * min(self.repetition_penalty, 1.0) < 1e-30:
+            # logits are divided by both
+            raise ValueError(
+                f"`temperature` {self.temperature} times `repetition_penalty` {self.repetition_penalty} must be at "
+                "least 1e-30; raise one of them"
+            )
         suppressed = set(self.suppress_tokens or ())
         for name in ("forced_bos_token_id", "forced_eos_token_id"):
             value = getattr(self, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from numba_nlp.kernels.generation.rules import make_row_scratch
 __all__ = ["RowEdits", "no_numbers", "no_token", "refuse_no_numbers", "run_processors", "take_allowed"]
 
 Processor = Callable[[Any, Any], Any]
-PrefixFunction = Callable[[int, Any], Sequence[int]]
+PrefixFunction = Callable[[int, Any], Iterable[int]]
 
 
 class RowEdits:
@@ -170,6 +170,17 @@ class RowEdits:
 def take_allowed(given: Any, prompt: int, tokens: np.ndarray, vocabulary: int) -> np.ndarray:
     """Ids that a prefix function gave, each once and in ascending order.
 
+    Parameters
+    ----------
+    given : iterable of int
+        A set, the keys of a dictionary or a generator too: their order does not matter.
+    prompt : int
+        What the function was called with, for errors.
+    tokens : ndarray
+        The same.
+    vocabulary : int
+        Ids must be below it.
+
     Raises
     ------
     ValueError
@@ -177,6 +188,9 @@ def take_allowed(given: Any, prompt: int, tokens: np.ndarray, vocabulary: int) -
     TypeError
         It gave a mask.
     """
+    # NumPy makes one object of what is no sequence
+    if isinstance(given, Iterable) and not isinstance(given, (Sequence, Mapping)) and not hasattr(given, "__array__"):
+        given = list(given)
     try:
         allowed = np.unique(np.asarray(given))
     except (TypeError, ValueError):  # rows of unlike lengths, or kinds without an order

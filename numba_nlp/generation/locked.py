@@ -8,12 +8,11 @@ __all__ = ["locked"]
 
 
 def locked(array: np.ndarray) -> np.ndarray:
-    """A view that nothing can be written to.
+    """A view that nothing can be written to, and that cannot be unlocked by its flags.
 
     Parameters
     ----------
     array : ndarray
     """
-    seen = array.view()
-    seen.flags.writeable = False
-    return seen
+    # NumPy lets a view of an array that can be written be made writeable again, but not one of a locked buffer
+    return np.asarray(array.data.toreadonly())

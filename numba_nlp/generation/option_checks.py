@@ -23,8 +23,10 @@ def _whole(least: int) -> Check:
             number = index(value)
         except TypeError:
             raise _Wrong(f"must be a whole number of at least {least}") from None
-        if isinstance(value, bool) or not least <= number <= _INT32_LARGEST:
+        if isinstance(value, bool) or number < least:
             raise _Wrong(f"must be a whole number of at least {least}")
+        if number > _INT32_LARGEST:
+            raise _Wrong(f"must be a whole number of at most {_INT32_LARGEST}")
         return number
 
     return check
@@ -59,7 +61,7 @@ def _ids(value: Any) -> tuple[int, ...]:
     try:
         return tuple(_whole(0)(entry) for entry in value)
     except _Wrong:
-        raise _Wrong("must be token ids in a list: whole numbers of at least 0") from None
+        raise _Wrong(f"must be token ids in a list: whole numbers from 0 to {_INT32_LARGEST}") from None
 
 
 def _id_or_ids(value: Any) -> int | tuple[int, ...]:
@@ -72,7 +74,7 @@ def _id_or_ids(value: Any) -> int | tuple[int, ...]:
 
 
 def _several_ids(value: Any) -> tuple[tuple[int, ...], ...]:
-    text = "must be a list of lists of token ids, none of them empty"
+    text = f"must be a list of lists of token ids (whole numbers from 0 to {_INT32_LARGEST}), none of them empty"
     if isinstance(value, (str, bytes, bool)) or not isinstance(value, Iterable):
         raise _Wrong(text)
     try:
@@ -101,8 +103,8 @@ def _early_stopping(value: Any) -> bool | str:
 
 
 _share = _number("a probability above 0, up to 1", lambda value: 0.0 < value <= 1.0)
-_positive = _number("a number above 0", lambda value: value > 0.0)
-# what logits are divided by: of less, float32 would not hold logits of some millions any more
+# What logits are divided by: of less, float32 would not hold logits of some millions any more.
+_penalty = _number("a number of at least 1e-30", lambda value: value >= 1e-30)
 _temperature = _number(
     "a number of at least 1e-30 (for the most probable tokens leave out `do_sample`)", lambda value: value >= 1e-30
 )
@@ -124,7 +126,7 @@ _KINDS: dict[str, Check] = {
     "top_p": _share,
     "min_p": _optional(_number("a probability from 0 to 1", lambda value: 0.0 <= value <= 1.0)),
     "typical_p": _share,
-    "repetition_penalty": _positive,
+    "repetition_penalty": _penalty,
     "length_penalty": _number("a finite number"),
     "no_repeat_ngram_size": _whole(0),
     "encoder_no_repeat_ngram_size": _whole(0),

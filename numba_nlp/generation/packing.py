@@ -92,6 +92,12 @@ def _kept(weights: np.ndarray, kind: WeightKind) -> tuple[np.ndarray, np.ndarray
     if not (largest <= _LIMITS[kind]).all():  # NaN is not either
         worst = int(np.argmax(np.where(np.isnan(largest), np.inf, largest)))
         raise ValueError(f"output {worst} has a weight of magnitude {largest[worst]}, which {kind} does not hold")
+    with np.errstate(all="ignore"):  # small numbers are rounded to zeros, whatever a program makes of underflow
+        return _rounded(weights, largest, kind)
+
+
+def _rounded(weights: np.ndarray, largest: np.ndarray, kind: WeightKind) -> tuple[np.ndarray, np.ndarray]:
+    """The same for weights that the kind holds, given the largest magnitude of each output."""
     steps = np.ones(len(weights), np.float32)
     if kind == "int8":
         # of smaller numbers the step would be rounded itself; they are kept as zeros

@@ -173,11 +173,18 @@ def as_tensor(values: Any, name: str) -> torch.Tensor:
     Raises
     ------
     TypeError
-        They are no numbers.
+        They are no numbers, or a sparse or nested tensor.
     ValueError
         They are rows of several lengths.
     """
     if isinstance(values, torch.Tensor):
+        if values.is_nested:
+            raise TypeError(
+                f"`{name}` must be a dense tensor, got a nested one; pad its rows, with a mask: "
+                "torch.nested.to_padded_tensor(values, 0)"
+            )
+        if values.layout != torch.strided:
+            raise TypeError(f"`{name}` must be a dense tensor, got one of {values.layout}; give values.to_dense()")
         # torch's wider unsigned kinds have few operations
         return values.to(torch.int64) if values.dtype in _FEW_OPERATIONS else values
     if isinstance(values, Mapping):

@@ -16,6 +16,7 @@ from numba_nlp.errors import UnsupportedFeatureError  # noqa: E402
 from numba_nlp.generation import GenerationConfig, describe, score  # noqa: E402
 from numba_nlp.generation.arguments import settle_config  # noqa: E402
 from numba_nlp.generation.edits import take_allowed  # noqa: E402
+from numba_nlp.generation.locked import locked  # noqa: E402
 from numba_nlp.generation.option_checks import CHECKS, NEUTRAL_UNSUPPORTED  # noqa: E402
 from numba_nlp.generation.option_names import CALL_KEYWORDS, PASSED_OVER  # noqa: E402
 from numba_nlp.inputs import ModelInputs  # noqa: E402
@@ -95,16 +96,26 @@ def test_processors_of_transformers(gpt2: Any) -> None:
 
 
 @pytest.mark.usefixtures("each_engine")
-@pytest.mark.parametrize("given", [None, [], "a", [1.5], [[1], [2, 3]], {3}, [40], [-1], [2**63], [None]], ids=str)
+@pytest.mark.parametrize("given", [None, [], "a", [1.5], [[1], [2, 3]], [40], [-1], [2**63], [None]], ids=str)
 def test_a_prefix_function_that_gives_nonsense(gpt2: Any, given: Any) -> None:
     with pytest.raises(ValueError, match=r"must give ids from 0 to 39, at least one, for prompt 0 after the tokens"):
         gpt2.generate([[5]], prefix_allowed_tokens_fn=lambda prompt, tokens: given, **SHORT)
 
 
+@pytest.mark.parametrize("given", [set(), {"a"}, {3, 40}, {-1}, {3: 4}, {3: 4}.values(), iter([1.5]), b"ab"], ids=str)
+def test_containers_of_what_is_no_token(given: Any) -> None:
+    with pytest.raises(
+        ValueError, match=r"must give ids from 0 to 3, at least one, for prompt 0 after the tokens \[0\]"
+    ):
+        take_allowed(given, 0, np.zeros(1, np.int32), 4)
+
+
 @pytest.mark.usefixtures("each_engine")
-@pytest.mark.parametrize("given", [[True, False], np.arange(40) > 3, torch.arange(40) > 3, True], ids=str)
+@pytest.mark.parametrize(
+    "given", [[True, False], {True, False}, np.arange(40) > 3, torch.arange(40) > 3, True], ids=str
+)
 def test_a_prefix_function_that_gives_a_mask(gpt2: Any, given: Any) -> None:
-    n = np.asarray(given).size
+    n = np.asarray(list(given) if isinstance(given, set) else given).size
     with pytest.raises(TypeError, match=rf"a mask of {n} bools for prompt 0; give the .* np.flatnonzero\(mask\)"):
         gpt2.generate([[5]], prefix_allowed_tokens_fn=lambda prompt, tokens: given, **SHORT)
 
@@ -115,14 +126,29 @@ def test_rows_of_a_search_cannot_be_written(gpt2: Any, beams: int) -> None:
     def write(tokens: Any) -> Any:
         tokens[0] = 3
 
-    callables: list[dict[str, Any]] = [
-        {"processors": [lambda values, tokens: write(tokens)]},
-        {"prefix_allowed_tokens_fn": lambda prompt, tokens: write(tokens)},
-        {"stop_strings": "x", "decode": write},
-    ]
-    for given in callables:
-        with pytest.raises(ValueError, match="read-only"):
-            gpt2.generate([[5, 6]], num_beams=beams, **given, **SHORT)
+    def unlock(tokens: Any) -> Any:
+        tokens.flags.writeable = True
+
+    for does, message in [(write, "read-only"), (unlock, "cannot set WRITEABLE flag to True")]:
+        callables: list[dict[str, Any]] = [
+            {"processors": [lambda values, tokens, does=does: does(tokens)]},
+            {"prefix_allowed_tokens_fn": lambda prompt, tokens, does=does: does(tokens)},
+            {"stop_strings": "x", "decode": does},
+        ]
+        for given in callables:
+            with pytest.raises(ValueError, match=message):
+                gpt2.generate([[5, 6]], num_beams=beams, **given, **SHORT)
+
+
+def test_locked_views_are_no_copies() -> None:
+    rows = np.arange(12, dtype=np.int32).reshape(3, 4)
+    for array in (rows, rows[1, 1:3], rows[:, ::2], rows[:0]):
+        seen = locked(array)
+        assert (seen.dtype, seen.shape, seen.strides) == (array.dtype, array.shape, array.strides)
+        assert not array.size or np.shares_memory(seen, array)
+        for view in (seen, seen[:1]):
+            with pytest.raises(ValueError, match="cannot set WRITEABLE flag to True"):
+                view.flags.writeable = True
 
 
 @pytest.mark.usefixtures("each_engine")
@@ -139,8 +165,13 @@ def test_what_streamers_get_is_theirs(gpt2: Any) -> None:
 
 
 def test_what_a_prefix_function_may_give(gpt2: Any) -> None:
-    for given in ([3, 4, 3], (4, 3), range(3, 5), np.array([3, 4], np.uint64), torch.tensor([4, 3])):
+    sequences = [3, 4, 3], (4, 3), range(3, 5), np.array([3, 4], np.uint64), torch.tensor([4, 3])
+    others = {4, 3}, frozenset([3, 4]), {4: "a", 3: "b"}.keys(), (token for token in (4, 3)), {np.int32(3), np.int64(4)}
+    for given in sequences + others:
         assert take_allowed(given, 0, np.zeros(1, np.int32), 40).tolist() == [3, 4]
+    expected = gpt2.generate([[5]], prefix_allowed_tokens_fn=lambda prompt, tokens: [3, 4], **SHORT).sequences
+    got = gpt2.generate([[5]], prefix_allowed_tokens_fn=lambda prompt, tokens: {4, 3}, **SHORT).sequences
+    assert torch.equal(got, expected)
     with pytest.raises(TypeError, match=r"must be a function \(prompt, tokens\) -> ids, got list"):
         gpt2.generate([[5]], prefix_allowed_tokens_fn=[3])
 
@@ -392,6 +423,27 @@ def test_what_score_refuses(gpt2: Any, name: str, value: Any, kind: type[Excepti
     arguments = {"input_ids": [[5, 6]], "continuations": [[7]], name: value}
     with pytest.raises(kind, match=message):
         score(gpt2, **arguments)
+
+
+def sparse() -> Any:
+    return torch.ones(1, 2, dtype=torch.int64).to_sparse()
+
+
+def nested() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch calls them a prototype
+        return torch.nested.nested_tensor([torch.ones(2, dtype=torch.int64), torch.ones(3, dtype=torch.int64)])
+
+
+@pytest.mark.parametrize("name", ["input_ids", "attention_mask"])
+@pytest.mark.parametrize(
+    ("make", "way"), [(sparse, r"sparse_coo; give values.to_dense\(\)"), (nested, "a nested one; pad its rows")]
+)
+def test_tensors_that_are_not_dense(gpt2: Any, name: str, make: Any, way: str) -> None:
+    given = {"input_ids": [[5, 6]], name: make()}
+    for call in (gpt2, gpt2.generate):
+        with pytest.raises(TypeError, match=f"`{name}` must be a dense tensor, got .*{way}"):
+            call(**given)
 
 
 @pytest.mark.usefixtures("each_engine")

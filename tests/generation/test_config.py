@@ -58,6 +58,23 @@ def test_lists_become_tuples():
         ({"temperature": 0.0}, r"`temperature` must be a number of at least 1e-30 \(.*`do_sample`\), got 0.0"),
         ({"temperature": 1e-45}, "`temperature` .*, got 1e-45"),
         ({"temperature": float("nan")}, "`temperature`"),
+        ({"repetition_penalty": 1e-40}, "`repetition_penalty` must be a number of at least 1e-30, got 1e-40"),
+        ({"repetition_penalty": 0.0}, "`repetition_penalty` must be a number of at least 1e-30, got 0.0"),
+        (
+            {"repetition_penalty": 1e-20, "temperature": 1e-20, "do_sample": True},
+            "`temperature` 1e-20 times `repetition_penalty` 1e-20 must be at least 1e-30",
+        ),
+        ({"pad_token_id": 2**31}, "`pad_token_id` must be a whole number of at most 2147483647, got 2147483648"),
+        ({"top_k": 2**31}, "`top_k` must be a whole number of at most 2147483647, got 2147483648"),
+        ({"max_new_tokens": 2**40}, "`max_new_tokens` must be a whole number of at most 2147483647, got 1099511627776"),
+        (
+            {"eos_token_id": [2**31]},
+            "`eos_token_id` must be token ids in a list: whole numbers from 0 to 2147483647, got",
+        ),
+        (
+            {"stop_sequences": [[2**31]]},
+            r"`stop_sequences` .* \(whole numbers from 0 to 2147483647\), none of them empty",
+        ),
         ({"top_p": 1.5}, "`top_p` must be a probability"),
         ({"top_k": -1}, "`top_k`"),
         ({"early_stopping": "always"}, "`early_stopping` must be True, False or 'never', got 'always'"),

@@ -63,6 +63,31 @@ def bart() -> Any:
     return sharpened(create_model(BART, head="conditional_generation"))
 
 
+T5 = {
+    "model_type": "t5",
+    "vocab_size": VOCABULARY,
+    "d_model": 24,
+    "d_kv": 8,
+    "d_ff": 32,
+    "num_layers": 2,
+    "num_heads": 3,
+    "decoder_start_token_id": 0,
+}
+
+
+@pytest.mark.parametrize("sizes", [BART, T5], ids=["bart", "t5"])
+@pytest.mark.parametrize("engine", ["numba", "torch", "device"])
+def test_a_wholly_masked_source_is_read_without_its_mask(sizes: dict[str, Any], engine: str) -> None:
+    """As docs/generation.md says of such rows."""
+    model = sharpened(create_model(sizes, head="conditional_generation"))
+    options = {"max_new_tokens": 9, "eos_token_id": None, "engine": engine}
+    ids = [[5, 6, 7, 8], [9, 10, 11, 12]]
+    masked = model.generate(ids, [[1, 1, 0, 0], [0, 0, 0, 0]], **options)
+    whole = model.generate(ids, [[1, 1, 0, 0], [1, 1, 1, 1]], **options)
+    assert torch.equal(masked.sequences, whole.sequences)
+    torch.testing.assert_close(masked.token_scores, whole.token_scores, rtol=0, atol=1e-5)
+
+
 RAGGED = [[5, 6, 7, 8, 9], [10], [11, 12, 13]]
 
 

@@ -188,6 +188,17 @@ def test_an_output_of_zeros_is_zero_in_int8():
     assert not multiply(np.ones((2, 4), np.float32), packed, "int8").any()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_small_weights_are_rounded_whatever_numpy_raises(kind):
+    small = np.array([[1e-40, 0.0], [1.0, 1e-38], [1e-7, 1e-9]], np.float32)
+    expected = pack_matrices([small], None, kind)
+    with np.errstate(all="raise"):
+        packed = pack_matrices([small], None, kind)
+        with pytest.raises(ValueError, match="weight of magnitude inf"):
+            pack_matrices([np.full((1, 1), np.inf, np.float32)], None, kind)
+    assert packed.panels.tobytes() == expected.panels.tobytes()
+
+
 def test_the_largest_sums_are_exact_in_int8():
     depth = 66311
     assert 255 * 127 * depth < 2**31 <= 255 * 127 * (depth + 1)
