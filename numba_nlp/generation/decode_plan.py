@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from numba_nlp.generation.balance import channel_scales
 from numba_nlp.generation.packing import WeightKind, pack_matrices
+from numba_nlp.generation.weights_seen import WeightsSeen, look_at_weights
 from numba_nlp.kernels.step.activations import CODES
 from numba_nlp.kernels.step.any_kind import AnyMatrices, of_any_kind
 from numba_nlp.kernels.step.decoder_memory import DecoderWeights
@@ -56,11 +57,9 @@ class Plan(NamedTuple):
         return sum(array.nbytes for part in parts if isinstance(part, AnyMatrices) for array in part[1:5])
 
 
-#: By model: what its weights were when they were last looked at, and their plans by what was asked for.
-_plans: weakref.WeakKeyDictionary[nn.Module, tuple[tuple[Any, ...], dict[Weights, Plan]]] = weakref.WeakKeyDictionary()
+#: By model: what its weights were when they were packed, and their plans by what was asked for.
+_plans: weakref.WeakKeyDictionary[nn.Module, tuple[WeightsSeen, dict[Weights, Plan]]] = weakref.WeakKeyDictionary()
 _lock = Lock()
-#: Numbers of each tensor that are compared with what they were.
-_LOOKED_AT = 16
 
 
 def has_step(model: Any) -> bool:
@@ -100,11 +99,11 @@ def plan_of(model: Any, weights: Weights = "auto") -> Plan:
         There is no such kind, or a weight is not finite, or too large for it.
     """
     check_weights(weights)
-    state = _state(model)
+    found = look_at_weights(model)
     with _lock:
         known = _plans.get(model)
-        if known is None or known[0] != state:
-            known = _plans[model] = (state, {})
+        if known is None or not known[0].still_holds(*found):
+            known = _plans[model] = (WeightsSeen(*found), {})
         plans = known[1]
         if weights not in plans:
             kind = _fewest_bits(model) if weights == "auto" else weights
@@ -136,24 +135,6 @@ def forget_packed(model: Any) -> None:
     """
     with _lock:
         _plans.pop(model, None)
-
-
-def _state(model: Any) -> tuple[Any, ...]:
-    """What changes when weights do: a tensor counts writes to it, and one in its place lies elsewhere.
-
-    Writes by way of ``.data`` or of NumPy are not counted, so some numbers of each tensor are looked at too.
-    """
-    activations = [id(block.feed_forward.activation) for block in model.decoder.blocks]
-    return (*map(_look, (*model.parameters(), *model.buffers())), *activations)
-
-
-def _look(tensor: Tensor) -> tuple[int, int, bytes]:
-    # tensors made in inference mode count nothing
-    written = 0 if tensor.is_inference() else tensor._version
-    found = tensor.detach()
-    # NumPy, which has no bfloat16, takes half the time of torch for so little
-    flat = (found.view(torch.int16) if found.dtype == torch.bfloat16 else found).numpy().reshape(-1)
-    return tensor.data_ptr(), written, flat[:: max(1, flat.size // _LOOKED_AT)].tobytes()
 
 
 def _fewest_bits(model: Any) -> WeightKind:

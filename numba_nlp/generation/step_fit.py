@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from numba_nlp.models.decoder import DecoderModel
+from numba_nlp.models.bart import Bart
+from numba_nlp.models.decoder import Decoder, DecoderModel
 from numba_nlp.models.encoder_decoder import EncoderDecoder
+from numba_nlp.models.gpt import Gpt
+from numba_nlp.models.gpt2 import Gpt2
 from numba_nlp.models.layers.activations import ACTIVATIONS
 from numba_nlp.models.layers.attention import CrossAttention, SelfAttention
 from numba_nlp.models.layers.decoder_block import DecoderBlock
@@ -17,30 +22,37 @@ from numba_nlp.models.layers.heads import OutputLayer
 from numba_nlp.models.layers.norms import RmsNorm
 from numba_nlp.models.layers.positions import CountedSines, LearnedPositions, Sines
 from numba_nlp.models.layers.relative_bias import RelativeBias
+from numba_nlp.models.layers.row_classifier import RowClassifier
 from numba_nlp.models.layers.source_block import Block
+from numba_nlp.models.model import Model
+from numba_nlp.models.stack import Stack
+from numba_nlp.models.t5 import T5
 
 __all__ = ["what_was_changed"]
 
-#: Modules that kernels compute, or that only hold others. A subclass computes something else.
-_KNOWN = (
-    nn.Embedding,
-    nn.Identity,
-    nn.LayerNorm,
-    nn.Linear,
-    nn.ModuleList,
-    Block,
-    CountedSines,
-    CrossAttention,
-    DecoderBlock,
-    FeedForward,
-    LearnedPositions,
-    OutputLayer,
-    RelativeBias,
-    RmsNorm,
-    SelfAttention,
-    Sines,
-)
+#: The package's models that have such steps. A subclass may compute something else.
+_MODELS = (Bart, Gpt, Gpt2, T5)
+_NORMS = (nn.Identity, nn.LayerNorm, RmsNorm)
+#: Modules that kernels compute, or that only hold others, by the last part of their names. No subclasses.
+_LAYERS: dict[str, tuple[type[nn.Module], ...]] = {
+    **dict.fromkeys(("attention_norm", "source_norm", "feed_forward_norm", "norm", "begin", "end"), _NORMS),
+    **dict.fromkeys(("qkv", "query", "kv", "inner", "output", "classifier"), (nn.Linear,)),
+    **dict.fromkeys(("tokens", "decoder_tokens"), (nn.Embedding,)),
+    "attention": (SelfAttention,),
+    "blocks": (nn.ModuleList,),
+    "feed_forward": (FeedForward,),
+    "relative": (RelativeBias,),
+    "row_classifier": (RowClassifier,),
+    "source_attention": (CrossAttention,),
+}
+_OF_DECODER = {**_LAYERS, "decoder": (Decoder,), "positions": (nn.Embedding,)}
+_OF_BOTH = {
+    **_LAYERS,
+    **dict.fromkeys(("encoder", "decoder"), (Stack,)),
+    "positions": (CountedSines, LearnedPositions, Sines),
+}
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks")
+_GLOBAL_HOOKS = ("_global_forward_hooks", "_global_forward_pre_hooks")
 
 
 def what_was_changed(model: Any) -> str | None:
@@ -55,19 +67,45 @@ def what_was_changed(model: Any) -> str | None:
     str or None
         Such as "decoder.blocks.0.attention.output is a LoraLinear".
     """
-    sides = ["decoder"] if isinstance(model, DecoderModel) else ["encoder", "decoder"]
+    if type(model) not in _MODELS:
+        return f"the model is a {type(model).__name__}, none of the package's own classes"
+    if any(getattr(torch.nn.modules.module, hooks) for hooks in _GLOBAL_HOOKS):
+        return "all modules have hooks, by `register_module_forward_hook` or `register_module_forward_pre_hook`"
+    alone = isinstance(model, DecoderModel)
     for name, module in model.named_modules():
+        if name and type(module) not in _kinds(name, alone):
+            return f"{name} is a {type(module).__name__}"
         if any(getattr(module, hooks) for hooks in _HOOKS):
             return f"{name or 'the model'} has hooks"
-        within = name.count(".") > 0 or isinstance(module, nn.Linear | nn.Embedding)
-        if within and type(module) not in _KNOWN:
-            return f"{name} is a {type(module).__name__}"
+        methods = _methods(type(module))
+        if not methods.isdisjoint(vars(module)):
+            replaced = ", ".join(sorted(methods & vars(module).keys()))
+            return f"{name or 'the model'} has methods of its own in place of those of its class: {replaced}"
         if isinstance(module, nn.Embedding) and module.max_norm is not None:
             return f"{name} has a max_norm"
-    for side in sides:
+    for side in ["decoder"] if alone else ["encoder", "decoder"]:
         for why in _unlike_blocks(getattr(model, side), model, side):
             return why
     return _shapes(model)
+
+
+def _kinds(name: str, alone: bool) -> tuple[type[nn.Module], ...]:
+    """What a module of this name is in a model as it was made; nothing: it is none of those."""
+    if name == "output":
+        return (OutputLayer,)
+    last = name.rpartition(".")[2]
+    if last.isdecimal():
+        return (DecoderBlock,) if alone else (Block,)
+    return (_OF_DECODER if alone else _OF_BOTH).get(last, ())
+
+
+@cache
+def _methods(kind: type[nn.Module]) -> frozenset[str]:
+    """Methods that take part in computing; one that is set on an instance hides that of the class."""
+    own = [cls for cls in kind.__mro__ if cls not in (Model, nn.Module, object)]
+    return frozenset(
+        {"forward", "_call_impl"}.union(*([n for n, one in vars(c).items() if callable(one)] for c in own))
+    )
 
 
 def _unlike_blocks(stack: Any, model: Any, side: str) -> Iterator[str]:
@@ -76,10 +114,27 @@ def _unlike_blocks(stack: Any, model: Any, side: str) -> Iterator[str]:
     shape = s if isinstance(model, DecoderModel) else getattr(s, side)
     norm_type = RmsNorm if getattr(shape, "rms_norm", False) else nn.LayerNorm
     blocks = list(stack.blocks)
+    number_made = s.layers if isinstance(model, DecoderModel) else s.decoder_blocks
+    if side == "decoder" and len(blocks) != number_made:
+        yield f"the decoder has {len(blocks)} blocks, another number than the model was made with"
+        return
+    scales = s.scales if isinstance(model, DecoderModel) else (shape.scale,) * len(blocks)
     first = _parts(blocks[0]) if blocks else []
     for number, block in enumerate(blocks):
         if _parts(block) != first:
             yield f"{side}.blocks.{number} is unlike the first one"
+        if block.norm_first != shape.norm_first:
+            yield f"{side}.blocks.{number} has norms elsewhere than the model was made with"
+        if block.feed_forward.gated != getattr(shape, "gated", False):
+            yield f"{side}.blocks.{number} has another gate than the model was made with"
+        for name in ("attention", "source_attention"):
+            attention = getattr(block, name, None)
+            if attention is None:
+                continue
+            for key, wanted in (("scale", scales[number]), ("heads", shape.heads)):
+                if getattr(attention, key) != wanted:
+                    has = f"{side}.blocks.{number}.{name} has the {key} {getattr(attention, key)}"
+                    yield f"{has}, the model was made with {wanted}"
         if block.feed_forward.activation not in ACTIVATIONS.values():
             yield f"{side}.blocks.{number} has an activation that kernels do not know"
         if block.feed_forward.activation is not blocks[0].feed_forward.activation:
@@ -90,8 +145,8 @@ def _unlike_blocks(stack: Any, model: Any, side: str) -> Iterator[str]:
                 yield f"{side}.blocks.{number}.{name} is no {norm_type.__name__} with the model's epsilon"
     for name in ("norm", "begin", "end"):
         norm = getattr(stack, name, None)
-        wanted = {"norm": getattr(s, "norm_first", False), "begin": getattr(s, "norm_begin", False)}
-        there = wanted.get(name, getattr(s, "norm_end", False))
+        norms = {"norm": getattr(s, "norm_first", False), "begin": getattr(s, "norm_begin", False)}
+        there = norms.get(name, getattr(s, "norm_end", False))
         if norm is None:
             continue
         if type(norm) is not (norm_type if there else nn.Identity) or (there and norm.eps != shape.norm_epsilon):
@@ -127,6 +182,8 @@ def _shapes(model: Any) -> str | None:
         if positions is not None:
             more = positions.unused if isinstance(positions, LearnedPositions) else 0
             more = positions.padding + 1 if isinstance(positions, CountedSines) else more
+            if isinstance(positions, CountedSines) and positions.padding != s.padding_id:
+                return f"{name}.positions has the padding {positions.padding}, the model was made with {s.padding_id}"
             tables[f"{name}.positions"] = (positions.weight, s.positions + more, width)
     if model.output is not None and model.output.weight is not None:
         tables["output"] = (model.output.weight, vocabulary, width)
@@ -136,8 +193,6 @@ def _shapes(model: Any) -> str | None:
     blocks = model.decoder.blocks
     shape = s if isinstance(model, DecoderModel) else s.decoder
     joined = width if isinstance(model, DecoderModel) else shape.heads * shape.head_width
-    if len(blocks) != (s.layers if isinstance(model, DecoderModel) else s.decoder_blocks):
-        return f"the decoder has {len(blocks)} blocks, another number than the model was made with"
     if blocks and blocks[0].attention.qkv.weight.shape != (3 * joined, width):
         return "attention of the decoder is of another width than the model was made with"
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,10 +13,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs torch")
 
+from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
+
 from numba_nlp.errors import UnsupportedFeatureError  # noqa: E402
 from numba_nlp.generation import GenerationConfig, decode_plan, describe, generate, score, step_choice  # noqa: E402
 from numba_nlp.generation.numba_steps import NumbaSteps  # noqa: E402
 from numba_nlp.models import create_model  # noqa: E402
+from numba_nlp.models.gpt2 import Gpt2  # noqa: E402
 
 _BART = {
     "vocab_size": 60,
@@ -173,15 +177,52 @@ def test_weights_changed_behind_torch_are_packed_again(gpt2: Any, through: str) 
     torch.testing.assert_close(changed, score(model, IDS, IDS, engine="torch").scores, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("through", ["parameter", "data"])
+def test_a_tensor_at_the_address_of_a_former_one_is_seen(gpt2: Any, through: str) -> None:
+    """Of two in its place the second lies where it lay, and differs where none of its numbers is looked at."""
+    model = pickle.loads(pickle.dumps(gpt2))
+    inner = model.decoder.blocks[0].feed_forward.inner
+    addresses = []
+
+    def exchange() -> None:
+        weight = inner.weight.detach().clone()
+        weight[3, 1] += 5
+        if through == "parameter":
+            inner.weight = torch.nn.Parameter(weight)
+        else:
+            inner.weight.data = weight
+        addresses.append(weight.data_ptr())
+
+    found = []
+    for _ in range(12):
+        exchange()
+        exchange()
+        found.append(decode_plan.plan_of(model, "float32"))
+    assert len(set(map(id, found))) == 12  # all are kept here: no two have one address
+    assert len(set(addresses)) < 24, "no address was used again: the test shows nothing"
+    ours = score(model, IDS, IDS, weights="float32").scores
+    torch.testing.assert_close(ours, score(model, IDS, IDS, engine="torch").scores, atol=1e-4, rtol=1e-4)
+
+
+def test_looks_keep_no_weights_alive(gpt2: Any) -> None:
+    model = pickle.loads(pickle.dumps(gpt2))
+    decode_plan.plan_of(model)
+    former = weakref.ref(model.decoder.norm.weight)
+    storage = StorageWeakRef(model.decoder.norm.weight.untyped_storage())
+    model.decoder.norm.weight = torch.nn.Parameter(torch.ones(24))
+    assert former() is None
+    assert storage.expired()
+
+
 def test_a_generation_looks_at_the_model_once(gpt2: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
-    for module, name in ((decode_plan, "_state"), (step_choice, "what_was_changed")):
+    for module, name in ((decode_plan, "look_at_weights"), (step_choice, "what_was_changed")):
         look = getattr(module, name)
         monkeypatch.setattr(module, name, lambda model, name=name, look=look: looks.append(name) or look(model))
     for call in (lambda: gpt2.generate(IDS, max_new_tokens=2), lambda: score(gpt2, IDS, IDS), lambda: describe(gpt2)):
         looks.clear()
         call()
-        assert sorted(looks) == ["_state", "what_was_changed"]
+        assert sorted(looks) == ["look_at_weights", "what_was_changed"]
 
 
 def test_plans_are_kept_by_kind(gpt2: Any) -> None:
@@ -243,7 +284,51 @@ def _change_epsilon(model: Any) -> None:
     model.decoder.norm.eps = 0.5
 
 
+def _set(owner: str, name: str, make_value: Any) -> Any:
+    """Put another value in the place of an attribute of an instance."""
+
+    def change(model: Any) -> None:
+        holder = model.get_submodule(owner)
+        setattr(holder, name, make_value(getattr(holder, name)))
+
+    return change
+
+
+class _AdaptedHead(torch.nn.Module):
+    """As adapters wrap the output layer, with the names of its tensors."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.weight, self.bias = inner.weight, inner.bias
+
+    def forward(self, hidden: Any, embeddings: Any) -> Any:
+        return 2 * torch.nn.functional.linear(hidden, embeddings)
+
+
+class _OfTwo(torch.nn.Sequential):
+    def forward(self, hidden: Any, embeddings: Any) -> Any:
+        return 2 * self[0](hidden, embeddings)
+
+
+class _OwnStep(Gpt2):
+    def step(self, tokens: Any, cache: Any) -> Any:
+        return -super().step(tokens, cache)
+
+
+def _make_a_subclass(model: Any) -> None:
+    model.__class__ = _OwnStep
+
+
 CHANGES = {
+    "an adapted head": _replace("output", _AdaptedHead),
+    "a head of several modules": _replace("output", _OfTwo),
+    "a step of a subclass": _make_a_subclass,
+    "a forward of an instance": _set(
+        "decoder.blocks.1.feed_forward", "forward", lambda old: lambda hidden: 2 * old(hidden)
+    ),
+    "a step of an instance": _set("", "step", lambda old: lambda tokens, cache: -old(tokens, cache)),
+    "a scale": _set("decoder.blocks.0.attention", "scale", lambda old: 3 * old),
+    "a scale of all": lambda model: [setattr(block.attention, "scale", 2.0) for block in model.decoder.blocks],
     "a subclass": _replace("decoder.blocks.0.attention.output", lambda old: _Doubled(24, 24)),
     "an adapter": _replace("decoder.blocks.1.attention.qkv", _Adapted),
     "a bias less": _replace("decoder.blocks.0.attention.output.bias", lambda old: None),
@@ -275,6 +360,35 @@ def test_models_that_were_changed_are_left_to_torch(gpt2: Any, change: str) -> N
     assert torch.equal(
         model.generate(IDS, **options).sequences, model.generate(IDS, engine="torch", **options).sequences
     )
+
+
+@pytest.mark.parametrize("register", ["register_module_forward_hook", "register_module_forward_pre_hook"])
+def test_hooks_of_all_modules_are_seen(gpt2: Any, register: str) -> None:
+    handle = getattr(torch.nn.modules.module, register)(lambda *_: None)
+    try:
+        assert describe(gpt2)["steps"] == "torch"
+        with pytest.raises(UnsupportedFeatureError, match=r"`engine` 'numba': .* all modules have hooks"):
+            gpt2.generate(IDS, engine="numba")
+    finally:
+        handle.remove()
+    assert describe(gpt2)["steps"] == "numba"
+
+
+def test_a_head_within_a_sequence_is_named(gpt2: Any) -> None:
+    model = pickle.loads(pickle.dumps(gpt2))
+    model.output = torch.nn.Sequential(model.output)
+    assert describe(model)["steps"] == "torch"
+    with pytest.raises(UnsupportedFeatureError, match=r"`engine` 'numba': .* output is a Sequential; leave it out"):
+        model.generate(IDS, engine="numba")
+
+
+@pytest.mark.parametrize("name", ["encoder.blocks.1.attention", "decoder.blocks.0.source_attention"])
+def test_scales_of_both_sides_are_seen(name: str) -> None:
+    model = make("bart")
+    assert describe(model)["steps"] == "numba"
+    model.get_submodule(name).scale *= 2
+    with pytest.raises(UnsupportedFeatureError, match=rf"{name} has the scale .*, the model was made with"):
+        model.generate(IDS, engine="numba")
 
 
 def test_another_activation_of_all_layers_is_seen(gpt2: Any) -> None:
