@@ -36,6 +36,10 @@ SMALLEST = {
 }
 
 
+#: What runs models of real sizes.
+REAL_SIZES = ("bench_generation", "bench_pipelines")
+
+
 def module(name: str) -> ModuleType:
     return importlib.import_module(f"asv_benchmarks.benchmarks.{name}")
 
@@ -56,8 +60,8 @@ def test_every_module_holds_a_benchmark() -> None:
 
 
 @pytest.mark.parametrize("backend", ["numba_nlp", "tiktoken", "tokenizers"])
-# whole generations by models of real sizes: tests/test_generation_benchmarks.py runs them with small ones
-@pytest.mark.parametrize(("name", "found"), [case for case in classes() if case[0] != "bench_generation"])
+# models of real sizes: tests/test_generation_benchmarks.py and tests/test_pipeline_benchmarks.py have small ones
+@pytest.mark.parametrize(("name", "found"), [case for case in classes() if case[0] not in REAL_SIZES])
 def test_every_benchmark_runs(name: str, found: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "bench_adversarial":
         monkeypatch.setattr(module(name), "adversarial", lambda shape: corpora.ADVERSARIAL[shape](2_000))
