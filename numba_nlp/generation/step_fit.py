@@ -45,8 +45,8 @@ _LAYERS: dict[str, tuple[type[nn.Module], ...]] = {
     "row_classifier": (RowClassifier,),
     "source_attention": (CrossAttention,),
 }
-_OF_DECODER = {**_LAYERS, "decoder": (Decoder,), "positions": (nn.Embedding,)}
-_OF_BOTH = {
+_OF_DECODER: dict[str, tuple[type[nn.Module], ...]] = {**_LAYERS, "decoder": (Decoder,), "positions": (nn.Embedding,)}
+_OF_BOTH: dict[str, tuple[type[nn.Module], ...]] = {
     **_LAYERS,
     **dict.fromkeys(("encoder", "decoder"), (Stack,)),
     "positions": (CountedSines, LearnedPositions, Sines),
@@ -77,7 +77,8 @@ def what_was_changed(model: Any) -> str | None:
             return f"{name} is a {type(module).__name__}"
         if any(getattr(module, hooks) for hooks in _HOOKS):
             return f"{name or 'the model'} has hooks"
-        methods = _methods(type(module))
+        kind: Any = type(module)
+        methods = _methods(kind)
         if not methods.isdisjoint(vars(module)):
             replaced = ", ".join(sorted(methods & vars(module).keys()))
             return f"{name or 'the model'} has methods of its own in place of those of its class: {replaced}"
@@ -96,11 +97,12 @@ def _kinds(name: str, alone: bool) -> tuple[type[nn.Module], ...]:
     last = name.rpartition(".")[2]
     if last.isdecimal():
         return (DecoderBlock,) if alone else (Block,)
-    return (_OF_DECODER if alone else _OF_BOTH).get(last, ())
+    kinds = _OF_DECODER if alone else _OF_BOTH
+    return kinds.get(last, ())
 
 
 @cache
-def _methods(kind: type[nn.Module]) -> frozenset[str]:
+def _methods(kind: Any) -> frozenset[str]:
     """Methods that take part in computing; one that is set on an instance hides that of the class."""
     own = [cls for cls in kind.__mro__ if cls not in (Model, nn.Module, object)]
     return frozenset(
