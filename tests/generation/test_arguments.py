@@ -102,7 +102,11 @@ def test_a_prefix_function_that_gives_nonsense(gpt2: Any, given: Any) -> None:
         gpt2.generate([[5]], prefix_allowed_tokens_fn=lambda prompt, tokens: given, **SHORT)
 
 
-@pytest.mark.parametrize("given", [set(), {"a"}, {3, 40}, {-1}, {3: 4}, {3: 4}.values(), iter([1.5]), b"ab"], ids=str)
+@pytest.mark.parametrize(
+    "given",
+    [set(), {"a"}, {3, 40}, {-1}, {3: 4}, {3: 4}.values(), iter([1.5]), b"ab"],
+    ids=["empty", "text", "beyond", "below", "mapping", "values", "iterator", "bytes"],
+)
 def test_containers_of_what_is_no_token(given: Any) -> None:
     with pytest.raises(
         ValueError, match=r"must give ids from 0 to 3, at least one, for prompt 0 after the tokens \[0\]"
