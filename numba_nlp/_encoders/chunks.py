@@ -106,7 +106,9 @@ class _Result:
         self._next_row = 0
         self._waiting: dict[int, _Encoded] = {}
         self._finishing = 0
-        self._changed = threading.Condition()
+        # held by itself: an interrupt may come between a Condition, whose methods are Python's, and its `with` block
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
 
     def _new_arrays(self, size: int) -> list[NDArray[Any]]:
         """Memory for ids, and for starts and ends.
@@ -123,7 +125,7 @@ class _Result:
 
     def place_of(self, chunk: Chunk) -> int | None:
         """Where the ids of a chunk go, when that is known and there is room for the worst case."""
-        with self._changed:
+        with self._lock:
             known = chunk.first == self._next_row and self.filled + chunk.most_ids + SPARE_IDS <= self.arrays[0].size
             return self.filled if known else None
 
@@ -132,7 +134,7 @@ class _Result:
 
         Whoever gets some calls :meth:`finished` when they are done.
         """
-        with self._changed:
+        with self._lock:
             if chunk.first != self._next_row:
                 kept = None if chunk.ids is None else chunk.ids.copy()
                 spans = tuple(array.copy() for array in chunk.spans)
@@ -157,7 +159,7 @@ class _Result:
             return placed
 
     def finished(self) -> None:
-        with self._changed:
+        with self._lock:
             self._finishing -= 1
             self._changed.notify_all()
 
