@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from .bench_generation import clock
-from .pipeline_cases import CASES, PipelineCase
+from .pipeline_case import PipelineCase
+from .pipeline_cases import CASES
 
 BATCHES = (1, 32)
 #: Whose versions are recorded.
@@ -96,7 +97,7 @@ def measure(case: PipelineCase, batch: int, rounds: int, threads: int = 1) -> di
         ours, theirs = map(case.plain, calls["numba_nlp"](rows)[0]), calls["transformers"](rows)
         found: dict[str, Any] = {
             "rows": len(rows),
-            "equal": sum(one == other for one, other in zip(ours, theirs, strict=True)),
+            "equal": sum(case.same(one, other) for one, other in zip(ours, theirs, strict=True)),
             **{library: {"wall": [], "cpu": []} for library in LIBRARIES},
             "parts": [],
         }

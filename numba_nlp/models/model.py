@@ -63,6 +63,11 @@ class Model(nn.Module):
         """Kind of numbers of the parameters."""
         return next(self.parameters()).dtype
 
+    @property
+    def cpu_threads(self) -> int | None:
+        """Threads that torch takes for the model on a CPU; None on another device."""
+        return torch.get_num_threads() if self.device.type == "cpu" else None
+
     def name_tensors(self, to: TensorMap) -> None:
         """Say which tensor of a checkpoint goes where."""
         raise NotImplementedError

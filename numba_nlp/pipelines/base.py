@@ -93,6 +93,9 @@ class Pipeline:
     option_type: ClassVar[Any] = None
     #: Tokens of a batch, padding included, where nothing is said.
     batch_tokens: ClassVar[int] = 4096
+    #: Tokens of a batch on two cores of a CPU, whatever a caller allows: with more, what layers hand on leaves the
+    #: caches, and rows are padded for nothing (docs/decisions/0020). None: no such limit.
+    tokens_on_two_cores: ClassVar[int | None] = 512
     #: Rows of a stream that are sorted by length together; the first result waits for all of them.
     stream_rows: ClassVar[int] = 256
 
@@ -206,7 +209,8 @@ class Pipeline:
         batch_size : int, optional
             Most inputs of the model that run together.
         batch_tokens : int, optional
-            Most tokens that run together, padding included. Without both, a number that suits the task.
+            Most tokens that run together, padding included. Without both, a number that suits the task. Tasks that
+            only read run smaller batches on a CPU, where they are quicker.
         progress : bool, default False
             Show a bar.
         errors : {"raise", "return"}
@@ -229,7 +233,7 @@ class Pipeline:
             An option is none, or has a value that it cannot have.
         """
         settled = self.take_options(self.options, options)
-        batching = Batching.take(batch_size, batch_tokens, self.batch_tokens)
+        batching = self._batching(batch_size, batch_tokens)
         returns = choice("errors", errors, ("raise", "return")) == "return"
         flag("timings", timings)
         flag("progress", progress)  # a stream asks for it when its first row is
@@ -279,7 +283,7 @@ class Pipeline:
             As of a call.
         """
         settled = self.take_options(self.options, options)
-        batching = Batching.take(batch_size, batch_tokens, self.batch_tokens)
+        batching = self._batching(batch_size, batch_tokens)
         flag("progress", progress)
         taken = self.take_inputs(inputs)
         watch = Stopwatch()
@@ -304,6 +308,14 @@ class Pipeline:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model.family}, {self.tokenizer!r})"
+
+    def _batching(self, batch_size: object, batch_tokens: object) -> Batching:
+        """What a caller allows, and what is quick on this device."""
+        batching = Batching.take(batch_size, batch_tokens, self.batch_tokens)
+        threads = self.model.cpu_threads
+        if self.tokens_on_two_cores is None or threads is None:
+            return batching
+        return batching.within(self.tokens_on_two_cores * ((threads + 1) // 2))
 
     def _run(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,10 @@ class Batching:
         if rows is None and tokens is None:
             tokens = default_tokens
         return cls(rows, tokens)
+
+    def within(self, tokens: int) -> Batching:
+        """The same limits, and no more than so many tokens."""
+        return replace(self, tokens=tokens if self.tokens is None else min(tokens, self.tokens))
 
 
 def plan_batches(lengths: NDArray[np.int64], batching: Batching) -> list[NDArray[np.int64]]:

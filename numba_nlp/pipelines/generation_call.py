@@ -92,6 +92,8 @@ class GeneratingPipeline(Pipeline):
     option_type: ClassVar[Any] = GenerationOptions
     # writing takes so long that nobody should wait for many rows
     stream_rows: ClassVar[int] = 32
+    # steps read all weights for a few rows, so that more rows are quicker everywhere
+    tokens_on_two_cores: ClassVar[int | None] = None
     #: What config.json calls the task, in `task_specific_params`.
     task_names: ClassVar[tuple[str, ...]] = ()
 

@@ -30,7 +30,8 @@ class LettersModel:
         Positions.
     """
 
-    family, device, dtype, config = "letters", "cpu", "torch.float32", {}
+    family, device, dtype, config = "letters", torch.device("cpu"), torch.float32, {}
+    cpu_threads = 1
 
     def __init__(self, chosen: dict[int, int], labels: tuple[str, ...] | None, limit: int | None = None) -> None:
         self.chosen = chosen

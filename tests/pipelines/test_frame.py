@@ -7,6 +7,7 @@ import pickle
 import time
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from numba_nlp.errors import MissingRowError, RowError
 from numba_nlp.models import create_model, save_model
 from numba_nlp.pipelines import FailedRow, pipeline, supported_tasks
 from numba_nlp.pipelines.batches import Batching, plan_batches
+from numba_nlp.pipelines.generation_call import GeneratingPipeline
 from numba_nlp.pipelines.parts import load_parts
 from numba_nlp.pipelines.rows import check_text, take_inputs, take_texts
 from numba_nlp.pipelines.stopwatch import STAGES, Stopwatch
@@ -60,6 +62,22 @@ def test_limits_of_batches() -> None:
     for wrong, error in ((0, ValueError), (2.0, TypeError), (True, TypeError)):
         with pytest.raises(error, match="`batch_size` must be a whole number from 1 on"):
             Batching.take(wrong, None, 1)
+    assert Batching(3, None).within(5) == Batching(3, 5)
+    assert Batching(None, 9).within(5) == Batching(None, 5)
+    assert Batching(3, 4).within(5) == Batching(3, 4)
+
+
+@pytest.mark.parametrize(("threads", "tokens"), [(1, 512), (2, 512), (3, 1024), (8, 2048)])
+def test_tasks_that_read_take_small_batches_on_a_cpu(threads: int, tokens: int) -> None:
+    for name, task in TASKS.items():
+        kind = getattr(importlib.import_module(f"numba_nlp.pipelines.{task.module}"), task.pipeline)
+        pipe = kind.__new__(kind)
+        pipe.model = SimpleNamespace(cpu_threads=threads)
+        reads = not issubclass(kind, GeneratingPipeline)
+        assert pipe._batching(32, None) == Batching(32, tokens if reads else None), name
+        assert pipe._batching(None, 100) == Batching(None, 100), name
+        pipe.model = SimpleNamespace(cpu_threads=None)
+        assert pipe._batching(32, None) == Batching(32, None), name
 
 
 def test_names_of_tasks() -> None:
