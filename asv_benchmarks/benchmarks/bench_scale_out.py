@@ -1,7 +1,7 @@
 """Two workers of a dask cluster beside two processes that know nothing of each other, over the same shards.
 
 Text files go to Parquet files of ids, one thread a worker, from warm processes: both ways read, encode, compress and
-write the same. The figures of ``docs/scale_out.md`` are those of
+write the same. ``python -m asv_benchmarks.scale_out_page`` writes ``docs/scale_out.md`` from the figures of
 
     python -m asv_benchmarks.benchmarks.bench_scale_out --rounds 7 --record docs/results/scale_out.json
 """
@@ -186,13 +186,20 @@ def _line(run: Any) -> str:
 def main() -> None:
     """Command line; see the module."""
     from ..machine import machine
+    from ..records import stamp
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpora", nargs="+", choices=list(CORPORA), default=["english_lines"])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--record", type=Path, help="JSON file of the figures")
     options = parser.parse_args()
-    found: dict[str, Any] = {"machine": machine(), "workers": WORKERS, "vocabulary": VOCABULARY, "corpora": {}}
+    found: dict[str, Any] = {
+        "date": stamp()["date"],
+        "machine": machine(),
+        "workers": WORKERS,
+        "vocabulary": VOCABULARY,
+        "corpora": {},
+    }
     for corpus in options.corpora:
         benchmark = ScaleOut()
         benchmark.setup(corpus)
