@@ -13,10 +13,10 @@ from numba_nlp.commands import options
 from numba_nlp.errors import NumbaNlpError
 
 if TYPE_CHECKING:
-    from numba_nlp.commands.reading.pieces import Batch, Errors, Nulls
-    from numba_nlp.commands.reading.sources import Source
-    from numba_nlp.commands.tally import Tally
-    from numba_nlp.commands.writing.results import Counted
+    from numba_nlp.corpora.reading.pieces import Batch, Errors, Nulls
+    from numba_nlp.corpora.reading.sources import Source
+    from numba_nlp.corpora.tally import Tally
+    from numba_nlp.corpora.writing.results import Counted
     from numba_nlp.tokenizer import Tokenizer
 
 __all__ = ["count_command"]
@@ -57,22 +57,21 @@ def count_command(
     # here, since these import Numba, which help and errors of the command line should not wait for
     import numpy as np
 
-    from numba_nlp.commands.encoding import encode_rows
+    from numba_nlp.commands.files import check_columns, find_sources, find_target
+    from numba_nlp.commands.jobs import Job, run_job
     from numba_nlp.commands.progress import progress_bar
-    from numba_nlp.commands.reading.sources import find_sources
-    from numba_nlp.commands.reading.texts import TextReader
     from numba_nlp.commands.reports import Report, fail_with
-    from numba_nlp.commands.tally import Tally
-    from numba_nlp.commands.writing.files import find_target
-    from numba_nlp.commands.writing.results import Counted, Origin
-    from numba_nlp.commands.writing.shards import Job, run_job
+    from numba_nlp.corpora.encoding import encode_rows
+    from numba_nlp.corpora.reading.texts import TextReader
+    from numba_nlp.corpora.tally import Tally
+    from numba_nlp.corpora.writing.results import Counted, Origin
 
     report = Report(as_json, special=special, nulls=nulls)
     target = None if output is None else find_target(output, target_format, _FORMATS)
     with errors_in_one_line():
         sources = find_sources(files, source_format)
         reader = TextReader(column, cast("Errors", errors), cast("Nulls", nulls), batch_rows)
-        reader.check(sources)
+        check_columns(reader, sources)
         tok = options.load_vocabulary(vocabulary, option)
         made_by: dict[str, Any] = {
             "version": __version__,

@@ -12,10 +12,10 @@ from numba_nlp.commands import options
 from numba_nlp.errors import InvalidTextError, SourceFormatError, UnknownTokenError
 
 if TYPE_CHECKING:
-    from numba_nlp.commands.reading.ids import IdBatch
-    from numba_nlp.commands.reading.sources import Source
-    from numba_nlp.commands.tally import Tally
-    from numba_nlp.commands.writing.results import Decoded
+    from numba_nlp.corpora.reading.ids import IdBatch
+    from numba_nlp.corpora.reading.sources import Source
+    from numba_nlp.corpora.tally import Tally
+    from numba_nlp.corpora.writing.results import Decoded
     from numba_nlp.tokenizer import Tokenizer
 
 __all__ = ["decode_command"]
@@ -76,12 +76,12 @@ def decode_command(
 ) -> None:
     """Turn files of ids into files of texts."""
     # here, since these import Numba, which help and errors of the command line should not wait for
-    from numba_nlp.commands.reading.ids import read_ids
-    from numba_nlp.commands.reading.sources import ID_FORMATS, find_sources
+    from numba_nlp.commands.files import find_sources, find_target
+    from numba_nlp.commands.jobs import Job, run_job
     from numba_nlp.commands.reports import Report
-    from numba_nlp.commands.writing.files import find_target
-    from numba_nlp.commands.writing.results import Decoded, Origin
-    from numba_nlp.commands.writing.shards import Job, run_job
+    from numba_nlp.corpora.reading.ids import read_ids
+    from numba_nlp.corpora.reading.sources import ID_FORMATS
+    from numba_nlp.corpora.writing.results import Decoded, Origin
 
     target = find_target(output, target_format, _FORMATS)
     report = Report(as_json)
@@ -125,7 +125,7 @@ def decode_command(
 
 
 def _check_vocabulary(tok: Tokenizer, source: Source) -> None:
-    from numba_nlp.commands.reading.ids import recorded_digest
+    from numba_nlp.corpora.reading.ids import recorded_digest
 
     digest = recorded_digest(source)
     if digest is not None and digest != tok.vocabulary.digest:

@@ -11,10 +11,10 @@ from numba_nlp._version import __version__
 from numba_nlp.commands import options
 
 if TYPE_CHECKING:
-    from numba_nlp.commands.reading.pieces import Batch, Errors, Nulls
-    from numba_nlp.commands.reading.sources import Source
-    from numba_nlp.commands.tally import Tally
-    from numba_nlp.commands.writing.results import Encoded
+    from numba_nlp.corpora.reading.pieces import Batch, Errors, Nulls
+    from numba_nlp.corpora.reading.sources import Source
+    from numba_nlp.corpora.tally import Tally
+    from numba_nlp.corpora.writing.results import Encoded
 
 __all__ = ["encode_command"]
 
@@ -74,13 +74,13 @@ def encode_command(
 ) -> None:
     """Turn files of texts into files of ids."""
     # here, since these import Numba, which help and errors of the command line should not wait for
-    from numba_nlp.commands.encoding import as_written, encode_rows, take_packing
-    from numba_nlp.commands.reading.sources import find_sources
-    from numba_nlp.commands.reading.texts import TextReader
+    from numba_nlp.commands.encoding import as_written, take_packing
+    from numba_nlp.commands.files import check_columns, find_sources, find_target
+    from numba_nlp.commands.jobs import Job, run_job
     from numba_nlp.commands.reports import Report
-    from numba_nlp.commands.writing.files import find_target
-    from numba_nlp.commands.writing.results import Encoded, Origin
-    from numba_nlp.commands.writing.shards import Job, run_job
+    from numba_nlp.corpora.encoding import encode_rows
+    from numba_nlp.corpora.reading.texts import TextReader
+    from numba_nlp.corpora.writing.results import Encoded, Origin
     from numba_nlp.text_rows import TextRows
 
     target = find_target(output, target_format, _FORMATS)
@@ -88,7 +88,7 @@ def encode_command(
     with errors_in_one_line():
         sources = find_sources(files, source_format)
         reader = TextReader(column, cast("Errors", errors), cast("Nulls", nulls), batch_rows)
-        reader.check(sources)
+        check_columns(reader, sources)
         tok = options.load_vocabulary(vocabulary, option)
         packing = take_packing(target, tok, block_size, separator, remainder)
         made_by: dict[str, Any] = {

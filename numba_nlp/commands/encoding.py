@@ -1,4 +1,4 @@
-"""What ``encode`` and ``count`` do with a batch of rows, and what packed blocks need."""
+"""What the metadata of files of ids and packed blocks need."""
 
 from __future__ import annotations
 
@@ -6,33 +6,12 @@ from typing import Any
 
 import typer
 
-from numba_nlp.commands.reading.pieces import Batch
-from numba_nlp.commands.reading.sources import Source
-from numba_nlp.commands.tally import Tally
-from numba_nlp.commands.writing.files import Packing, Target
-from numba_nlp.errors import SpecialTokenError, UnknownTokenError
-from numba_nlp.ragged import Ragged
+from numba_nlp.commands.files import Target
+from numba_nlp.corpora.writing.files import Packing
+from numba_nlp.errors import UnknownTokenError
 from numba_nlp.tokenizer import Tokenizer
 
-__all__ = ["as_written", "encode_rows", "take_packing"]
-
-
-def encode_rows(tok: Tokenizer, source: Source, batch: Batch, seen: Tally, *, special: Any, **keywords: Any) -> Ragged:
-    """Ids of a batch, and what is in it counted.
-
-    Raises
-    ------
-    SpecialTokenError
-        With the name of the source.
-    """
-    seen.add_batch(batch)
-    seen.specials.update(tok.special_texts(batch.rows))
-    try:
-        encoded = tok.encode_batch(batch.rows, special=special, nulls="null", **keywords)
-    except SpecialTokenError as error:
-        raise SpecialTokenError(f"{source.name}, rows counted from row {batch.first}: {error}") from error
-    seen.tokens += encoded.n_values
-    return encoded
+__all__ = ["as_written", "take_packing"]
 
 
 def as_written(value: Any) -> str:

@@ -67,7 +67,8 @@ Files: TypeAlias = Annotated[
     typer.Argument(
         metavar="FILE...",
         help="Files of texts: *.jsonl, *.csv, *.tsv, *.parquet, *.arrow, and text, a row a line, of other names; "
-        "*.gz and *.zst of those that are lines; patterns such as 'data/**/*.txt'; - is the standard input.",
+        "those that are lines also as *.gz, *.bz2, *.lz4, *.zst; patterns such as 'data/**/*.txt'; - is the standard "
+        "input.",
     ),
 ]
 Vocabulary: TypeAlias = Annotated[

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numba_nlp.commands.reading.sources import Source
+from numba_nlp.corpora.reading.sources import Source
 
 __all__ = ["Bar", "progress_bar"]
 

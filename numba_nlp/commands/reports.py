@@ -8,9 +8,9 @@ from typing import Any
 
 import typer
 
-from numba_nlp.commands.tally import Tally
-from numba_nlp.commands.writing.files import Target
-from numba_nlp.commands.writing.shards import Outcome
+from numba_nlp.commands.files import Target
+from numba_nlp.commands.jobs import Outcome
+from numba_nlp.corpora.tally import Tally
 
 __all__ = ["Report"]
 

@@ -13,14 +13,14 @@ import typer
 from numba_nlp._command_line import errors_in_one_line, in_flags
 from numba_nlp._extras import extra
 from numba_nlp._version import __version__
-from numba_nlp.commands.reading.pieces import Batch, Errors, Nulls, Piece, checked
-from numba_nlp.commands.reading.sources import Source, find_sources
-from numba_nlp.commands.reading.texts import TextReader
+from numba_nlp.commands.files import check_columns, find_sources, find_target
+from numba_nlp.commands.jobs import Job, run_job
 from numba_nlp.commands.reports import Report
-from numba_nlp.commands.tally import Tally
-from numba_nlp.commands.writing.files import find_target
-from numba_nlp.commands.writing.results import Answered, Origin
-from numba_nlp.commands.writing.shards import Job, run_job
+from numba_nlp.corpora.reading.pieces import Batch, Errors, Nulls, Piece, checked
+from numba_nlp.corpora.reading.sources import Source
+from numba_nlp.corpora.reading.texts import TextReader
+from numba_nlp.corpora.tally import Tally
+from numba_nlp.corpora.writing.results import Answered, Origin
 from numba_nlp.errors import NumbaNlpError
 
 __all__ = ["FORMATS", "TaskCall", "run_task"]
@@ -166,11 +166,11 @@ class _Reader:
             plain = [source.name for source in sources if source.kind in ("arguments", "text") or source.is_stdin]
             if plain:
                 raise typer.BadParameter(f"{plain[0]} holds contexts only; give the question", param_hint="--question")
-            self._questions.check(files)
+            check_columns(self._questions, files)
         if all(source.kind == "text" for source in files):
             # the column of contexts is a default here, that nobody gave
             self._texts = self._texts._replace(column=self._call.column)
-        self._texts.check(files)
+        check_columns(self._texts, files)
 
     def read(self, source: Source) -> Iterator[Batch]:
         """Rows of a file, or texts of the command line."""

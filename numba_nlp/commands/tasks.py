@@ -24,8 +24,8 @@ _FILES = Annotated[
         "--file",
         "-f",
         metavar="FILE",
-        help="A file of texts: *.jsonl, *.csv, *.tsv, *.parquet, *.arrow, or text, a row a line; *.gz and *.zst; a "
-        "pattern; - is the standard input. May be repeated.",
+        help="A file of texts: *.jsonl, *.csv, *.tsv, *.parquet, *.arrow, or text, a row a line; *.gz, *.bz2, "
+        "*.lz4, *.zst; a pattern; - is the standard input. May be repeated.",
     ),
 ]
 _SHARED: tuple[tuple[str, Any, Any], ...] = (

@@ -7,13 +7,15 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from numba_nlp._arguments import choice, flag, shown, string, strings, whole
 from numba_nlp._arguments import path as checked_path
-from numba_nlp._extras import extra
 from numba_nlp._text_sources import Errors, Nulls
+from numba_nlp.corpora.reading.arrow_files import row_group_sizes
+from numba_nlp.corpora.reading.sources import PACKINGS, TEXT_FORMATS, Source, source_of
+from numba_nlp.corpora.reading.texts import PIECE_BYTES, TextReader
 from numba_nlp.tokenizer import Special
 
 __all__ = ["OUTPUTS", "CorpusSettings", "Shard", "plan_shards"]
@@ -21,8 +23,7 @@ __all__ = ["OUTPUTS", "CorpusSettings", "Shard", "plan_shards"]
 #: Pattern of the files of a finished corpus.
 OUTPUTS = "part-*-of-*.parquet"
 
-_KINDS = {".txt": "lines", ".text": "lines", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
-_PACKED = (".gz", ".bz2", ".lz4", ".zst")
+_ENDINGS = tuple(ending for endings in TEXT_FORMATS.values() for ending in endings)
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,12 @@ class CorpusSettings:
     Parameters
     ----------
     column : str, optional
-        Column of Parquet files, field of JSON lines; text files have none.
+        Where texts stand in files that have columns, with dots into nested ones; text files have none.
     add_special_tokens, special, errors, nulls
         As of ``encode_batch``, but special tokens that stand in the text are plain text unless asked for otherwise, and
         missing rows stay missing.
     batch_rows, batch_bytes : int
-        Rows of Parquet and bytes of lines that are in memory at a time.
+        Most rows, and about how many bytes, that are in memory at a time.
     """
 
     column: str | None = None
@@ -45,8 +46,8 @@ class CorpusSettings:
     special: Special = "plain"
     errors: Errors = "strict"
     nulls: Nulls = "null"
-    batch_rows: int = 16384
-    batch_bytes: int = 1 << 24
+    batch_rows: int = 1 << 18
+    batch_bytes: int = PIECE_BYTES
 
     def __post_init__(self) -> None:
         if self.column is not None:
@@ -61,6 +62,10 @@ class CorpusSettings:
             object.__setattr__(self, "special", tuple(sorted(strings("special", self.special))))
         whole("batch_rows", self.batch_rows, 1)
         whole("batch_bytes", self.batch_bytes, 1)
+
+    def reader(self) -> TextReader:
+        """What reads texts so."""
+        return TextReader(self.column, self.errors, self.nulls, self.batch_rows, self.batch_bytes)
 
     def content(self) -> dict[str, Any]:
         """What the ids depend on."""
@@ -82,11 +87,12 @@ class Shard:
     ----------
     source : str
         Path of the source.
-    kind : {"lines", "json", "parquet"}
-    packed : bool
-        The source is compressed, and not cut.
+    kind : str
+        Its format, such as "text", "jsonl" or "parquet".
+    packing : str or None
+        How the source is compressed.
     first, last : int
-        Bytes in which its lines start, or row groups of Parquet; half-open.
+        Bytes in which its lines start, or row groups of Parquet; half-open. All bytes of a source that is not cut.
     number, of : int
         Place in the corpus, counted from 0, and how many there are.
     source_bytes, source_modified : int
@@ -95,7 +101,7 @@ class Shard:
 
     source: str
     kind: str
-    packed: bool
+    packing: str | None
     first: int
     last: int
     source_bytes: int
@@ -107,6 +113,12 @@ class Shard:
     def output(self) -> str:
         """Name of the file of ids; in the order of these names the corpus is in its own order."""
         return f"part-{self.number:05d}-of-{self.of:05d}.parquet"
+
+    @property
+    def part(self) -> Source:
+        """What is read."""
+        bounds = (self.first, self.last) if _is_cut(self.kind, self.packing) else None
+        return Source(self.source, self.kind, self.packing, bounds)
 
     def identity(self, digest: str, settings: CorpusSettings) -> str:
         """JSON that names the content of the shard's file: the same text and the same ids.
@@ -142,13 +154,13 @@ def plan_shards(
     Parameters
     ----------
     sources : path-like, or iterable of path-like
-        Text files (``.txt``: a row a line), JSON lines (``.jsonl``), both perhaps compressed (``.gz``, ``.bz2``,
-        ``.lz4``, ``.zst``), and Parquet (``.parquet``).
+        Text files (``.txt``: a row a line), JSON lines (``.jsonl``), CSV and TSV, all of them perhaps compressed
+        (``.gz``, ``.bz2``, ``.lz4``, ``.zst``), Parquet (``.parquet``) and Arrow files (``.arrow``).
     column : str, optional
-        Column or field of the text; needed by JSON lines and Parquet.
+        Column or field of the text; needed by all but text files.
     shard_bytes : int, default 2**28
         About so many bytes of a source make a shard (of Parquet: of its row groups without compression). A compressed
-        file is one shard, a row group is not cut.
+        file, CSV, TSV and an Arrow file are one shard, a row group is not cut.
 
     Returns
     -------
@@ -176,52 +188,45 @@ def plan_shards(
         parts += _shards_of(path, column, least)
     return tuple(
         Shard(
-            part.source, part.kind, part.packed, part.first, part.last, part.source_bytes, part.source_modified,
+            part.source, part.kind, part.packing, part.first, part.last, part.source_bytes, part.source_modified,
             number, len(parts),
         )
         for number, part in enumerate(parts)
     )  # fmt: skip
 
 
+def _is_cut(kind: str, packing: str | None) -> bool:
+    return packing is None and kind in ("text", "jsonl", "parquet")
+
+
 def _shards_of(path: Path, column: str | None, shard_bytes: int) -> Sequence[Shard]:
     """The shards of one source, not yet numbered."""
-    packed = path.suffix.lower() in _PACKED
-    ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
-    kind = _KINDS.get(ending)
-    if kind is None or (packed and kind == "parquet"):
+    source = source_of(str(path))
+    name = PurePath(path.stem) if source.packing else path
+    if name.suffix.lower() not in _ENDINGS:
         raise ValueError(
-            f"{path}: what the file holds is told by its ending, which must be one of {', '.join(_KINDS)}; all but "
-            f"Parquet may be compressed ({', '.join(_PACKED)})"
+            f"{path}: what the file holds is told by its ending, which must be one of {', '.join(_ENDINGS)}, perhaps "
+            f"with one of {', '.join(PACKINGS)} behind it"
         )
-    if kind != "lines" and column is None:
+    if source.kind != "text" and column is None:
         raise ValueError(f"{path}: say which `column` of the file holds the text")
     state = path.stat()
+    TextReader(column, "strict", "null", 1).check([source])
     bounds = [0, state.st_size]
-    if kind == "parquet":
-        bounds = _row_group_bounds(path, str(column), shard_bytes)
-    elif not packed:
+    if source.kind == "parquet":
+        bounds = _row_group_bounds(source, shard_bytes)
+    elif _is_cut(source.kind, source.packing):
         n = max(-(-state.st_size // shard_bytes), 1)
         bounds = [state.st_size * i // n for i in range(n + 1)]
     return [
-        Shard(str(path), kind, packed, first, last, state.st_size, state.st_mtime_ns)
+        Shard(str(path), source.kind, source.packing, first, last, state.st_size, state.st_mtime_ns)
         for first, last in pairwise(bounds)
     ]
 
 
-def _row_group_bounds(path: Path, column: str, shard_bytes: int) -> list[int]:
+def _row_group_bounds(source: Source, shard_bytes: int) -> list[int]:
     """Row groups at which a Parquet file is cut, from 0 to their number."""
-    pa = extra("pyarrow")
-    from pyarrow import parquet
-
-    with parquet.ParquetFile(path) as reader:
-        schema = reader.schema_arrow
-        if schema.names.count(column) != 1:
-            raise ValueError(f"{path}: there is no single column {column!r}; it has {', '.join(schema.names)}")
-        found = schema.field(column).type
-        value_type = found.value_type if pa.types.is_dictionary(found) else found
-        if value_type not in (pa.string(), pa.large_string(), pa.string_view()):
-            raise ValueError(f"{path}: column {column!r} holds {found}, expected text")
-        sizes = [reader.metadata.row_group(i).total_byte_size for i in range(reader.metadata.num_row_groups)]
+    sizes = row_group_sizes(source)
     bounds, filled = [0], 0
     for number, size in enumerate(sizes):
         if filled and filled + size > shard_bytes:

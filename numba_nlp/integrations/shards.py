@@ -16,14 +16,14 @@ from typing import Any
 
 from numba_nlp._arguments import flag
 from numba_nlp._arguments import path as checked_path
-from numba_nlp._atomic import atomic_writer
 from numba_nlp._extras import extra
 from numba_nlp._version import __version__
+from numba_nlp.corpora.encoding import encode_rows
+from numba_nlp.corpora.tally import Tally
+from numba_nlp.corpora.writing.files import write_rows
+from numba_nlp.corpora.writing.results import Encoded, Origin
 from numba_nlp.errors import NumbaNlpError
 from numba_nlp.integrations.corpus_plan import OUTPUTS, CorpusSettings, Shard, plan_shards
-from numba_nlp.integrations.corpus_rows import json_batches, line_batches, parquet_batches
-from numba_nlp.ragged import Ragged
-from numba_nlp.text_rows import TextRows
 from numba_nlp.tokenizer import Tokenizer
 
 __all__ = [
@@ -41,10 +41,7 @@ __all__ = [
     "try_shard",
 ]
 
-#: The bytes of ids by their places in an id, which pack better by themselves than a dictionary of ids does: GPT-2's ids
-#: take 1.57 bytes instead of 1.68, in two thirds of the time (asv_benchmarks/benchmarks/bench_scale_out.py).
-_STORAGE: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "column_encoding": "BYTE_STREAM_SPLIT"}
-_IDENTITY, _RESULT = b"numba_nlp.shard", b"numba_nlp.result"
+_IDENTITY, _RESULT = "numba_nlp.shard", "numba_nlp.result"
 
 
 class CorpusError(NumbaNlpError, ValueError):
@@ -64,6 +61,10 @@ class ShardResult:
         How often the text held each special token that was taken as plain text.
     was_there : bool
         The file was made by an earlier run.
+    missing, unreadable : int
+        Rows that were missing, and those of them that could not be read at all (``errors="replace"``).
+    invalid : int
+        Rows in which U+FFFD stands in place of what was no valid text (``errors="replace"``).
     """
 
     path: str
@@ -72,6 +73,9 @@ class ShardResult:
     text_bytes: int
     special_seen: dict[str, int]
     was_there: bool = False
+    missing: int = 0
+    unreadable: int = 0
+    invalid: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,21 @@ class Corpus:
     def text_bytes(self) -> int:
         """Bytes of text of all shards."""
         return sum(shard.text_bytes for shard in self.shards)
+
+    @property
+    def missing(self) -> int:
+        """Rows that were missing, the unreadable ones among them."""
+        return sum(shard.missing for shard in self.shards)
+
+    @property
+    def unreadable(self) -> int:
+        """Rows that could not be read at all."""
+        return sum(shard.unreadable for shard in self.shards)
+
+    @property
+    def invalid(self) -> int:
+        """Rows in which U+FFFD stands in place of what was no valid text."""
+        return sum(shard.invalid for shard in self.shards)
 
     @property
     def special_seen(self) -> dict[str, int]:
@@ -227,7 +246,7 @@ def encode_shard(
     CorpusError
         The file is there, but was made from another source, with other settings, or is no such file; or the source was
         changed since the shards were planned.
-    InvalidTextError, MissingRowError, SpecialTokenError, OSError
+    SourceFormatError, InvalidTextError, MissingRowError, SpecialTokenError, OSError
     """
     extra("pyarrow")
     path = Path(folder) / shard.output
@@ -288,78 +307,48 @@ def _result_of(path: Path, identity: str) -> ShardResult | None:
 
     try:
         with parquet.ParquetFile(path) as reader:
-            metadata = reader.metadata.metadata or {}
+            found = reader.metadata.metadata or {}
     except FileNotFoundError:
         return None
     except pa.ArrowInvalid as error:
         raise CorpusError(f"{path} is there, but is no whole Parquet file ({error}); remove it") from None
+    metadata = {name.decode("utf-8", "replace"): text for name, text in found.items()}
     if _IDENTITY not in metadata or _RESULT not in metadata:
         raise CorpusError(f"{path} is there, but was not made by numba_nlp; remove it, or choose another folder")
-    found, wanted = json.loads(metadata[_IDENTITY]), json.loads(identity)
-    if found != wanted:
-        name = next(key for key in wanted if found.get(key) != wanted[key])
+    made_of, wanted = json.loads(metadata[_IDENTITY]), json.loads(identity)
+    if made_of != wanted:
+        name = next(key for key in wanted if made_of.get(key) != wanted[key])
         raise CorpusError(
-            f"{path} is there, but its {name} was {found.get(name)!r:.80} and is {wanted[name]!r:.80} now; choose "
+            f"{path} is there, but its {name} was {made_of.get(name)!r:.80} and is {wanted[name]!r:.80} now; choose "
             "another folder, or remove the files of this one"
         )
-    result = json.loads(metadata[_RESULT])
-    return ShardResult(
-        str(path), result["rows"], result["ids"], result["text_bytes"], result["special_seen"], was_there=True
-    )
+    return ShardResult(str(path), **json.loads(metadata[_RESULT]), was_there=True)
 
 
 def _write(
     path: Path, identity: str, shard: Shard, tokenizer: Tokenizer, settings: CorpusSettings, num_threads: int | None
 ) -> ShardResult:
-    import pyarrow as pa
-    from pyarrow import parquet
+    source, seen = shard.part, Tally()
+    result: dict[str, Any] = {}
+    metadata = {
+        _IDENTITY: identity,
+        "numba_nlp.version": __version__,
+        "numba_nlp.vocabulary_digest": tokenizer.vocabulary.digest,
+    }
 
-    kind = pa.list_(pa.int32())
-    schema = pa.schema([pa.field("ids", kind)], metadata={_IDENTITY: identity, b"numba_nlp.version": __version__})
-    rows = ids = text_bytes = 0
-    seen: Counter[str] = Counter()
-    with atomic_writer(path) as stream, parquet.ParquetWriter(stream, schema, **_STORAGE) as writer:
-        for texts in _batches(shard, settings):
-            if settings.special == "plain":
-                seen.update(tokenizer.special_texts(texts))
-            encoded = _encoded(texts, shard, tokenizer, settings, num_threads, rows)
-            writer.write_batch(pa.record_batch([encoded.to_arrow().cast(kind)], schema=schema))
-            rows, ids, text_bytes = rows + len(texts), ids + encoded.n_values, text_bytes + texts.nbytes
-        result = {"rows": rows, "ids": ids, "text_bytes": text_bytes, "special_seen": dict(seen)}
-        writer.add_key_value_metadata({_RESULT: json.dumps(result)})
-    return ShardResult(str(path), rows, ids, text_bytes, dict(seen))
+    def results() -> Iterator[Encoded]:
+        # so that a file without rows has its column
+        yield Encoded(tokenizer.encode_batch([]), Origin(source.name, 0))
+        for batch in settings.reader().read(source):
+            ids = encode_rows(
+                tokenizer, source, batch, seen, special=settings.special,
+                add_special_tokens=settings.add_special_tokens, num_threads=num_threads,
+            )  # fmt: skip
+            yield Encoded(ids, Origin(source.name, batch.first))
+        special_seen = dict(seen.specials) if settings.special == "plain" else {}
+        result.update(rows=seen.rows, ids=seen.tokens, text_bytes=seen.text_bytes, special_seen=special_seen)
+        result.update(missing=seen.missing, unreadable=seen.unreadable, invalid=seen.invalid)
+        metadata[_RESULT] = json.dumps(result)
 
-
-def _encoded(
-    texts: TextRows, shard: Shard, tokenizer: Tokenizer, settings: CorpusSettings, num_threads: int | None, rows: int
-) -> Ragged:
-    """Ids of a batch; errors say where their row numbers count from."""
-    try:
-        return tokenizer.encode_batch(
-            texts, add_special_tokens=settings.add_special_tokens, special=settings.special, nulls="null",
-            num_threads=num_threads,
-        )  # fmt: skip
-    except NumbaNlpError as error:
-        raise CorpusError(f"{shard.source}, rows counted from row {rows} of the shard: {error}") from error
-
-
-def _batches(shard: Shard, settings: CorpusSettings) -> Iterator[TextRows]:
-    """The rows of a shard; errors say where their row numbers count from."""
-    path, first, last, column, errors = shard.source, shard.first, shard.last, str(settings.column), settings.errors
-    block_bytes, packed, nulls = settings.batch_bytes, shard.packed, settings.nulls
-    if shard.kind == "lines":
-        batches = line_batches(path, first, last, packed=packed, block_bytes=block_bytes, errors=errors)
-    elif shard.kind == "json":
-        batches = json_batches(
-            path, first, last, packed=packed, block_bytes=block_bytes, column=column, errors=errors, nulls=nulls
-        )
-    else:
-        batch_rows = settings.batch_rows
-        batches = parquet_batches(path, first, last, batch_rows=batch_rows, column=column, errors=errors, nulls=nulls)
-    rows = 0
-    try:
-        for batch in batches:
-            yield batch
-            rows += len(batch)
-    except NumbaNlpError as error:
-        raise CorpusError(f"{path}, rows counted from row {rows} of the shard: {error}") from error
+    write_rows(path, "parquet", results(), metadata)
+    return ShardResult(str(path), **result)

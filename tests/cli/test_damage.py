@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from numba_nlp.commands.reading.ids import read_ids, recorded_digest
-from numba_nlp.commands.reading.sources import ID_FORMATS, find_sources
-from numba_nlp.commands.reading.texts import TextReader
+from numba_nlp.commands.files import find_sources
+from numba_nlp.corpora.reading.ids import read_ids, recorded_digest
+from numba_nlp.corpora.reading.sources import ID_FORMATS
+from numba_nlp.corpora.reading.texts import TextReader
 from numba_nlp.errors import NumbaNlpError
 from tests.cli.files import LINES, TEXTS, write_arrow, write_csv, write_json_lines, write_lines, write_parquet
 
@@ -21,6 +22,8 @@ IDS = [[1, 2, 3], None, [], list(range(50))] * 3
 WRITERS = {
     "a.txt.gz": lambda path: write_lines(path, LINES),
     "b.txt.zst": lambda path: write_lines(path, LINES),
+    "b.txt.lz4": lambda path: write_lines(path, LINES),
+    "b.txt.bz2": lambda path: write_lines(path, LINES),
     "c.jsonl": lambda path: write_json_lines(path, TEXTS),
     "d.csv": lambda path: write_csv(path, [text or "" for text in TEXTS]),
     "e.parquet": lambda path: write_parquet(path, TEXTS),

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import numba_nlp as nlp
-from numba_nlp.commands.reading import line_files
+from numba_nlp.corpora.reading.texts import TextReader
 from numba_nlp.packing import PackedBlocks
 from tests.cli.files import LINES, SPECIAL, TEXTS, write_arrow, write_csv, write_json_lines, write_lines, write_parquet
 
@@ -19,6 +19,8 @@ SOURCES = {
     "a.en": lambda path: write_lines(path, LINES),
     "b.txt.gz": lambda path: write_lines(path, LINES),
     "c.txt.zst": lambda path: write_lines(path, LINES),
+    "c.txt.lz4": lambda path: write_lines(path, LINES),
+    "c.txt.bz2": lambda path: write_lines(path, LINES),
     "d.jsonl": lambda path: write_json_lines(path, TEXTS),
     "e.jsonl.zst": lambda path: write_json_lines(path, TEXTS),
     "f.csv": lambda path: write_csv(path, [text or "" for text in TEXTS]),
@@ -198,9 +200,7 @@ def test_empty_files_give_files_without_rows(name, run, tmp_path):
 
 def test_memory_is_bounded_by_bytes_too(monkeypatch, run, tok, tmp_path):
     """Rows are long or short: no batch holds much more text than the bound, and all rows arrive."""
-    monkeypatch.setattr(line_files, "_BLOCK", 64)
-    for module in ("line_files", "separated", "arrow_files"):
-        monkeypatch.setattr(f"numba_nlp.commands.reading.{module}.PIECE_BYTES", 64)
+    monkeypatch.setattr(TextReader.__new__, "__defaults__", (64,))
     sizes = []
     encode = nlp.Tokenizer.encode_batch
     monkeypatch.setattr(

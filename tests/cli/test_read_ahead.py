@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from numba_nlp.commands.reading.ahead import read_ahead
+from numba_nlp.corpora.reading.ahead import read_ahead
 
 
 def threads():

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import numba_nlp as nlp
-from numba_nlp.commands.writing import files as writing
-from numba_nlp.commands.writing import shards
+from numba_nlp.commands import jobs
+from numba_nlp.corpora.writing import files as writing
 from tests.cli.files import LINES, TEXTS, write_json_lines, write_lines
 from tests.cli.messages import one_error
 
@@ -26,13 +26,13 @@ def corpus(tmp_path):
 def written(monkeypatch):
     """Names of the files that are written, in order."""
     names = []
-    write = shards.write_rows
+    write = jobs.write_rows
 
     def noted(path, *arguments):
         names.append(path.name)
         write(path, *arguments)
 
-    monkeypatch.setattr(shards, "write_rows", noted)
+    monkeypatch.setattr(jobs, "write_rows", noted)
     return names
 
 

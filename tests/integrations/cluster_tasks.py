@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from numba_nlp.integrations import handles, shards
+from numba_nlp.corpora.writing import files
+from numba_nlp.integrations import handles
 
 
 def meet(folder: Path, n_workers: int, dies_in: int | None) -> None:
@@ -24,7 +25,7 @@ def meet(folder: Path, n_workers: int, dies_in: int | None) -> None:
     dies_in : int or None
         Number of the file, counted from 1, in whose middle the process kills itself.
     """
-    writer = shards.atomic_writer
+    writer = files.atomic_writer
     written = 0
 
     @contextmanager
@@ -42,7 +43,7 @@ def meet(folder: Path, n_workers: int, dies_in: int | None) -> None:
                 stream.flush()
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    shards.atomic_writer = watched  # type: ignore[assignment]
+    files.atomic_writer = watched  # type: ignore[assignment]
 
 
 def plugins(dask_worker: Any) -> list[str]:

@@ -12,15 +12,19 @@ from pathlib import Path
 
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
 import numba_nlp as nlp
+from numba_nlp.corpora.reading.sources import Source
+from numba_nlp.corpora.reading.streams import whole_lines
+from numba_nlp.corpora.reading.texts import TextReader
 from numba_nlp.integrations import shards
-from numba_nlp.integrations.corpus_rows import line_batches, whole_lines
 from numba_nlp.integrations.shards import CorpusError, CorpusSettings, encode_corpus, encode_shard, plan_shards
+from tests.cli.files import write_arrow, write_csv, write_json_lines
 from tests.integrations.corpora import read_ids, reference_ids, write_corpus
 from tests.made_tokenizers import END, gpt2
 from tests.toy_vocabulary import toy_vocabulary
@@ -38,8 +42,9 @@ def test_ranges_of_a_file_give_its_lines(
     bounds = sorted({0, size, *(min(cut, size) for cut in cuts)})
     found: list[str | None] = []
     for first, last in pairwise(bounds):
-        for batch in line_batches(str(path), first, last, packed=False, block_bytes=block_bytes, errors="strict"):
-            found += batch.to_list()
+        source = Source(str(path), "text", None, (first, last))
+        for batch in TextReader(None, "strict", "null", 3, block_bytes).read(source):
+            found += batch.rows.to_list()
     assert found == nlp.TextRows.from_file(path).to_list()
 
 
@@ -102,7 +107,7 @@ def test_what_cannot_be_encoded_costs_its_shard_only(tmp_path: Path) -> None:
         source.write_text("good\nrows\n", encoding="utf-8")
     sources[1].write_bytes(b"good\nb\xff d\n")
     out, ours = tmp_path / "ids", gpt2().ours
-    with pytest.raises(CorpusError, match=r"(?s)1 of 3 shards .*b\.txt.*counted from row 0.*row 1, byte 1"):
+    with pytest.raises(CorpusError, match=r"(?s)1 of 3 shards .*b\.txt.*row 1 is no valid text from its byte 1"):
         encode_corpus(sources, out, ours)
     assert [path.name for path in sorted(out.iterdir())] == [
         "part-00000-of-00003.parquet",
@@ -125,6 +130,33 @@ def test_damaged_sources_are_named(tmp_path: Path) -> None:
     assert "good.txt" not in str(found.value)
     # and nothing half written stays
     assert [path.name for path in (tmp_path / "ids").iterdir()] == ["part-00002-of-00003.parquet"]
+
+
+@pytest.mark.parametrize("shard_bytes", [1 << 28, 40])
+def test_lines_that_cannot_be_read(tmp_path: Path, shard_bytes: int) -> None:
+    lines = ['{"text": "To be"}', "null", '{"text": "or"}', '{"text": {"en": "not"}}', '{"text": "to', "", '{"n": 1}']
+    source = tmp_path / "a.jsonl"
+    source.write_bytes("\n".join(lines).encode() + b'\n{"text": "caf\xe9"}\n')
+    ours = gpt2().ours
+    with pytest.raises(CorpusError, match=r"a\.jsonl(, from byte \d+ on)?, line \d: is null, expected an object"):
+        encode_corpus(source, tmp_path / "no", ours, column="text", shard_bytes=shard_bytes)
+    for was_there in (False, True):
+        corpus = encode_corpus(source, tmp_path / "ids", ours, column="text", shard_bytes=shard_bytes, errors="replace")
+        assert (corpus.missing, corpus.unreadable, corpus.invalid) == (4, 3, 1)
+        assert all(shard.was_there is was_there for shard in corpus.shards)
+    assert read_ids(tmp_path / "ids") == reference_ids(["To be", None, "or", None, None, None, "caf\ufffd"])
+
+
+def test_what_the_command_line_reads_is_a_corpus_too(tmp_path: Path) -> None:
+    texts = ["To be,", None, "or not"]
+    paths = [
+        write_csv(tmp_path / "a.csv.bz2", ["To be,", "or\nnot"], column="body.en"),
+        write_arrow(tmp_path / "b.arrow", [{"en": text} for text in texts], "body", pa.struct({"en": pa.string()})),
+        write_json_lines(tmp_path / "c.jsonl.lz4", [{"en": text} for text in texts], "body"),
+    ]
+    corpus = encode_corpus(paths, tmp_path / "ids", gpt2().ours, column="body.en", shard_bytes=10)
+    assert read_ids(tmp_path / "ids") == reference_ids(["To be,", "or\nnot", *texts, *texts])
+    assert len(corpus.shards) == 3
 
 
 def test_another_corpus_in_the_folder_is_refused(tmp_path: Path) -> None:
@@ -158,6 +190,7 @@ def test_the_files_say_what_they_are(tmp_path: Path) -> None:
     encode_corpus(source, tmp_path / "ids", ours)
     metadata = parquet.read_metadata(tmp_path / "ids" / "part-00000-of-00001.parquet").metadata
     assert metadata[b"numba_nlp.version"].decode() == nlp.__version__
+    assert metadata[b"numba_nlp.vocabulary_digest"].decode() == ours.vocabulary.digest
     assert json.loads(metadata[b"numba_nlp.shard"])["vocabulary"] == ours.vocabulary.digest
     assert json.loads(metadata[b"numba_nlp.result"])["rows"] == 3
     # other readers of Parquet know the encoding
@@ -174,15 +207,15 @@ def test_wrong_arguments(tmp_path: Path) -> None:
         ([paths[0], paths[0]], ValueError, "twice"),
         (tmp_path / "none.txt", FileNotFoundError, r"none\.txt"),
         (tmp_path / "a.docx", ValueError, r"a\.docx: .* ending, which must be one of"),
-        (tmp_path / "a.parquet.gz", ValueError, "all but Parquet"),
+        (tmp_path / "a.parquet.gz", ValueError, "parquet files are not read packed with gzip"),
         (paths[3], ValueError, "say which `column`"),
         (3, TypeError, "`sources` must be a path or paths, got 3"),
     ]:
         with pytest.raises(error, match=match):
             encode_corpus(sources, out, ours)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="no single column 'words'; it has text, n"):
+    with pytest.raises(ValueError, match="has no column 'words'; it has 'text', 'n'"):
         encode_corpus(paths[3], out, ours, column="words")
-    with pytest.raises(ValueError, match="holds int64, expected text"):
+    with pytest.raises(ValueError, match="holds int64, not text"):
         encode_corpus(paths[3], out, ours, column="n")
     with pytest.raises(ValueError, match="`shard_bytes` must be"):
         encode_corpus(paths[0], out, ours, shard_bytes=0)

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from numba_nlp._atomic import atomic_writer
-from numba_nlp.commands.reading.sources import Source
-from numba_nlp.commands.tally import Tally
+from numba_nlp.corpora.reading.sources import Source
+from numba_nlp.corpora.tally import Tally
 from numba_nlp.errors import SourceFormatError
 
 __all__ = ["MANIFEST_NAME", "Manifest", "Record", "key_of"]

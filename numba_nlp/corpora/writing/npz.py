@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from numba_nlp._atomic import atomic_writer
-from numba_nlp.commands.writing.results import Result
+from numba_nlp.corpora.writing.results import Result
 
 __all__ = ["write_npz"]
 

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple, Protocol
 import typer
 
 from numba_nlp._command_line import one_line
+from numba_nlp.commands.files import Target
+from numba_nlp.commands.manifest import Manifest, Record, key_of
 from numba_nlp.commands.progress import Bar, progress_bar
-from numba_nlp.commands.reading.ahead import read_ahead
-from numba_nlp.commands.reading.sources import Source
-from numba_nlp.commands.tally import Tally
-from numba_nlp.commands.writing.files import ENDINGS, Packing, Target, write_rows
-from numba_nlp.commands.writing.manifest import Manifest, Record, key_of
-from numba_nlp.commands.writing.results import Result
+from numba_nlp.corpora.reading.ahead import read_ahead
+from numba_nlp.corpora.reading.sources import Source
+from numba_nlp.corpora.tally import Tally
+from numba_nlp.corpora.writing.files import ENDINGS, Packing, write_rows
+from numba_nlp.corpora.writing.results import Result
 from numba_nlp.errors import NumbaNlpError
 
 __all__ = ["Job", "Outcome", "Rows", "run_job"]

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp.commands.reading.sources import Source
+from numba_nlp.corpora.reading.sources import Source
 from numba_nlp.errors import InvalidTextError, MissingRowError, SourceFormatError
 from numba_nlp.text_rows import TextRows
 

@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from numba_nlp._extras import extra
-from numba_nlp.commands.reading.line_files import PIECE_BYTES
-from numba_nlp.commands.reading.pieces import Piece
-from numba_nlp.commands.reading.sources import Source
-from numba_nlp.commands.reading.streams import named_errors
+from numba_nlp.corpora.reading.pieces import Piece
+from numba_nlp.corpora.reading.sources import Source
+from numba_nlp.corpora.reading.streams import named_errors
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.text_rows import TextRows
 
-__all__ = ["check_column", "check_text", "pieces", "read_columns", "schema_of"]
+__all__ = ["check_column", "check_text", "pieces", "read_columns", "row_group_sizes", "schema_of"]
 
 Chunks = Iterator[tuple[Any, int, int]]
+Check = Callable[[Source, str, Any], None]
 
 
-def read_columns(source: Source, column: str, batch_rows: int, check: Callable[[Source, str, Any], None]) -> Chunks:
-    """Parts of a column, with the number of their first row and the bytes of the file that were read.
+def read_columns(source: Source, column: str, batch_rows: int, batch_bytes: int, check: Check) -> Chunks:
+    """Batches of a column, with the number of their first row and the bytes of the file that were read.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def read_columns(source: Source, column: str, batch_rows: int, check: Callable[[
         Of the kind "parquet" or "arrow" (the file format, Feather version 2 too, or the stream format).
     column : str
         Its name, or a path with dots into structs.
-    batch_rows : int
-        Most rows of a part; fewer where the rows are long.
+    batch_rows, batch_bytes : int
+        Most rows of a batch, and about how many bytes in Parquet; fewer rows where these are long.
     check : callable
         Called with the source, the column and its type; raises if that is not what is wanted.
 
@@ -43,12 +43,12 @@ def read_columns(source: Source, column: str, batch_rows: int, check: Callable[[
     extra("pyarrow")
     with named_errors(source):
         chunks = _parquet if source.kind == "parquet" else _arrow
-        yield from chunks(source, column, batch_rows, check)
+        yield from chunks(source, column, batch_rows, batch_bytes, check)
 
 
-def pieces(source: Source, column: str, batch_rows: int) -> Iterator[Piece]:
+def pieces(source: Source, column: str, batch_rows: int, batch_bytes: int) -> Iterator[Piece]:
     """:func:`read_columns` for texts."""
-    for chunk, first, position in read_columns(source, column, batch_rows, check_text):
+    for chunk, first, position in read_columns(source, column, batch_rows, batch_bytes, check_text):
         yield Piece(chunk, first, position)
 
 
@@ -73,7 +73,22 @@ def schema_of(source: Source) -> Any:
             return _ipc_reader(pa, stream)[1].schema
 
 
-def _parquet(source: Source, column: str, batch_rows: int, check: Callable[[Source, str, Any], None]) -> Chunks:
+def row_group_sizes(source: Source) -> list[int]:
+    """Bytes of the row groups of a Parquet file, without compression.
+
+    Raises
+    ------
+    SourceFormatError, ModuleNotFoundError
+        As :func:`read_columns`.
+    """
+    extra("pyarrow")
+    from pyarrow import parquet
+
+    with named_errors(source), parquet.ParquetFile(source.path) as file:
+        return [file.metadata.row_group(number).total_byte_size for number in range(file.metadata.num_row_groups)]
+
+
+def _parquet(source: Source, column: str, batch_rows: int, batch_bytes: int, check: Check) -> Chunks:
     from pyarrow import parquet
 
     # a buffered stream, or else the column of a whole row group is in memory; checksums are looked at where they are
@@ -82,20 +97,24 @@ def _parquet(source: Source, column: str, batch_rows: int, check: Callable[[Sour
     ) as file:
         path = _path_of(source, column, file.schema_arrow)
         check(source, column, _type_of(path, file.schema_arrow))
+        groups = range(*(source.part or (0, file.metadata.num_row_groups)))
         total, size = file.metadata.num_rows, source.size
         first = 0
-        for batch in file.iter_batches(_fitting(file.metadata, path, batch_rows), columns=[".".join(path)]):
+        n_rows = _fitting(file.metadata, groups, path, batch_rows, batch_bytes)
+        # whoever reads parts reads several at a time
+        batches = file.iter_batches(n_rows, groups, [".".join(path)], use_threads=source.part is None)
+        for batch in batches:
             chunk = _field(batch, path)
             position = size * (first + len(chunk)) // max(total, 1)
             yield chunk, first, position
             first += len(chunk)
 
 
-def _fitting(metadata: Any, path: list[str], batch_rows: int) -> int:
-    """So many rows that a part has about :data:`PIECE_BYTES`, by the sizes in the file's footer."""
+def _fitting(metadata: Any, groups: range, path: list[str], batch_rows: int, batch_bytes: int) -> int:
+    """So many rows that a batch has about ``batch_bytes``, by the sizes in the file's footer."""
     wanted = ".".join(path)
     largest = 1.0
-    for number in range(metadata.num_row_groups):
+    for number in groups:
         group = metadata.row_group(number)
         parts = (group.column(at) for at in range(group.num_columns))
         n_bytes = sum(
@@ -104,10 +123,10 @@ def _fitting(metadata: Any, path: list[str], batch_rows: int) -> int:
             if part.path_in_schema == wanted or part.path_in_schema.startswith(f"{wanted}.")
         )
         largest = max(largest, n_bytes / max(group.num_rows, 1))
-    return max(1, min(batch_rows, int(PIECE_BYTES / largest)))
+    return max(1, min(batch_rows, int(batch_bytes / largest)))
 
 
-def _arrow(source: Source, column: str, batch_rows: int, check: Callable[[Source, str, Any], None]) -> Chunks:
+def _arrow(source: Source, column: str, batch_rows: int, batch_bytes: int, check: Check) -> Chunks:
     pa = extra("pyarrow")
     # not mapped: what was read would stay resident
     with pa.PythonFile(sys.stdin.buffer, "r") if source.is_stdin else pa.OSFile(source.path) as stream:

@@ -5,20 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-import typer
-
 from numba_nlp._atomic import atomic_writer
 from numba_nlp._extras import extra
-from numba_nlp.commands.writing.npz import write_npz
-from numba_nlp.commands.writing.results import Encoded, Result
+from numba_nlp.corpora.writing.npz import write_npz
+from numba_nlp.corpora.writing.results import Encoded, Result
 from numba_nlp.packing import Remainder, pack
 from numba_nlp.vocabulary import Vocabulary
 
-__all__ = ["ENDINGS", "Packing", "Target", "find_target", "write_rows"]
+__all__ = ["ENDINGS", "Packing", "write_rows"]
 
 #: Formats and the endings that tell them; the first is given to shards.
 ENDINGS: dict[str, tuple[str, ...]] = {
@@ -29,8 +27,11 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "jsonl": (".jsonl", ".ndjson"),
     "text": (".txt", ".text"),
 }
-#: Formats that the standard output can be.
-_STREAMED = ("text", "jsonl", "arrow")
+
+
+#: The bytes of ids by their places in an id, which pack better by themselves than a dictionary of ids does: GPT-2's ids
+#: take 1.57 bytes instead of 1.68, in two thirds of the time (asv_benchmarks/benchmarks/bench_scale_out.py).
+_IDS = "ids.list.element"
 
 
 class Packing(NamedTuple):
@@ -40,72 +41,6 @@ class Packing(NamedTuple):
     separator_id: int
     remainder: Remainder
     vocabulary: Vocabulary
-
-
-class Target(NamedTuple):
-    """Where rows go.
-
-    Attributes
-    ----------
-    path : Path
-    kind : str
-        The format.
-    is_folder : bool
-        Each source gets files of its own there.
-    """
-
-    path: Path
-    kind: str
-    is_folder: bool
-
-    @property
-    def is_stdout(self) -> bool:
-        """Whether it is the standard output."""
-        return not self.is_folder and str(self.path) == "-"
-
-
-def find_target(given: str, kind: str | None, formats: Sequence[str], *, on_stdout: str = "text") -> Target:
-    """What an output is: a file by the ending of its name, else a folder.
-
-    Parameters
-    ----------
-    given : str
-        ``-`` is the standard output. Folders are: one that is there, a name that ends in ``/``, and a name without an
-        ending of which there is nothing yet.
-    kind : str, optional
-        The format; needed where the name does not tell it. In folders the first one that the command has.
-    formats : sequence of str
-        What the command writes.
-    on_stdout : str
-        The format of the standard output unless ``kind`` says it.
-
-    Raises
-    ------
-    typer.BadParameter
-        The name tells no format, or one that the command does not write.
-    """
-    if kind is not None and kind not in formats:
-        raise typer.BadParameter(f"{kind!r} is none of {', '.join(formats)}", param_hint="--to")
-    if given == "-":
-        streamed = [one for one in _STREAMED if one in formats]
-        if kind is not None and kind not in streamed:
-            raise typer.BadParameter(
-                f"{kind} is not written to stdout; name a file, or take {', '.join(streamed)}", param_hint="--to"
-            )
-        return Target(Path(given), kind or on_stdout, False)
-    path = Path(given)
-    if path.is_dir() or given.endswith(("/", "\\")) or not (path.suffix or path.exists()):
-        return Target(path, kind or formats[0], True)
-    if kind is None:
-        kind = next((name for name, endings in ENDINGS.items() if path.suffix.lower() in endings), None)
-        if kind is None or kind not in formats:
-            wanted = ", ".join(f"*{ENDINGS[name][0]}" for name in formats)
-            raise typer.BadParameter(
-                f"{given}: its name tells no format that this command writes; name it {wanted}, or a folder "
-                "with / at its end, or pass --to",
-                param_hint="--output",
-            )
-    return Target(path, kind, False)
 
 
 def write_rows(
@@ -121,7 +56,8 @@ def write_rows(
     results : iterable of Result
         At least one, so that a file without rows has its columns.
     metadata : mapping of str to str
-        Says in the file what made it, where the format has a place for it.
+        Says in the file what made it, where the format has a place for it. What is put into it while results are made
+        is written too, to Parquet.
     packing : Packing, optional
         For the format "packed".
 
@@ -189,10 +125,16 @@ def _write_parquet(stream: BinaryIO, results: Iterable[Result], metadata: Mappin
         for result in results:
             batch = result.arrow()
             if writer is None:
-                schema = batch.schema.with_metadata(dict(metadata))
-                writer = stack.enter_context(parquet.ParquetWriter(stream, schema, compression="zstd"))
+                first = dict(metadata)
+                schema = batch.schema.with_metadata(first)
+                storage: dict[str, Any] = {}
+                if isinstance(result, Encoded):
+                    others = [name for name in schema.names if name != "ids"]
+                    storage = {"use_dictionary": others, "column_encoding": {_IDS: "BYTE_STREAM_SPLIT"}}
+                writer = stack.enter_context(parquet.ParquetWriter(stream, schema, compression="zstd", **storage))
             if len(result):
-                writer.write_batch(batch.replace_schema_metadata(dict(metadata)), row_group_size=len(result))
+                writer.write_batch(batch.replace_schema_metadata(first), row_group_size=len(result))
+        writer.add_key_value_metadata({name: text for name, text in metadata.items() if name not in first})
 
 
 def _write_arrow(stream: BinaryIO, results: Iterable[Result], metadata: Mapping[str, str], *, is_stream: bool) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from numba_nlp.commands.reading.pieces import Batch
+from numba_nlp.corpora.reading.pieces import Batch
 
 __all__ = ["Tally"]
 

@@ -8,16 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numba_nlp.commands.reading.line_files import PIECE_BYTES
-from numba_nlp.commands.reading.pieces import Errors, Piece
-from numba_nlp.commands.reading.sources import Source
-from numba_nlp.commands.reading.streams import opened
+from numba_nlp.corpora.reading.pieces import Errors, Piece
+from numba_nlp.corpora.reading.sources import Source
+from numba_nlp.corpora.reading.streams import opened
 from numba_nlp.errors import SourceFormatError
 
 __all__ = ["read_separated"]
 
 
-def read_separated(source: Source, column: str, batch_rows: int, errors: Errors) -> Iterator[Piece]:
+def read_separated(source: Source, column: str, batch_rows: int, batch_bytes: int, errors: Errors) -> Iterator[Piece]:
     """Texts of a column; an empty field is an empty text.
 
     A row with fewer fields than the column needs is an error; with ``errors="replace"`` it is a missing row, which is
@@ -35,7 +34,7 @@ def read_separated(source: Source, column: str, batch_rows: int, errors: Errors)
         try:
             rows = csv.reader(text, **quoting)
             try:
-                yield from _pieces(source, rows, column, batch_rows, errors, position)
+                yield from _pieces(source, rows, column, batch_rows, batch_bytes, errors, position)
             except csv.Error as error:
                 raise SourceFormatError(f"{source.name}, line {rows.line_num}: {error}") from error
         finally:
@@ -44,7 +43,13 @@ def read_separated(source: Source, column: str, batch_rows: int, errors: Errors)
 
 
 def _pieces(
-    source: Source, rows: Any, column: str, batch_rows: int, errors: Errors, position: Callable[[], int]
+    source: Source,
+    rows: Any,
+    column: str,
+    batch_rows: int,
+    batch_bytes: int,
+    errors: Errors,
+    position: Callable[[], int],
 ) -> Iterator[Piece]:
     at = _place(source, next(rows, None), column)
     texts: list[bytes | None] = []
@@ -63,7 +68,7 @@ def _pieces(
         else:
             texts.append(row[at].encode("utf-8", "surrogateescape"))
             n_bytes += len(row[at])
-        if len(texts) >= batch_rows or n_bytes >= PIECE_BYTES:
+        if len(texts) >= batch_rows or n_bytes >= batch_bytes:
             yield Piece(texts, first, position(), n_unreadable)
             first += len(texts)
             texts, n_bytes, n_unreadable = [], 0, 0

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import typer
+from numba_nlp.corpora.reading import arrow_files
+from numba_nlp.corpora.reading.line_files import read_json_lines, read_text
+from numba_nlp.corpora.reading.pieces import Batch, Errors, Nulls, Piece, checked
+from numba_nlp.corpora.reading.separated import read_separated
+from numba_nlp.corpora.reading.sources import Source
 
-from numba_nlp.commands.reading import arrow_files
-from numba_nlp.commands.reading.line_files import read_json_lines, read_text
-from numba_nlp.commands.reading.pieces import Batch, Errors, Nulls, Piece, checked
-from numba_nlp.commands.reading.separated import read_separated
-from numba_nlp.commands.reading.sources import Source
+__all__ = ["PIECE_BYTES", "TextReader"]
 
-__all__ = ["TextReader"]
+#: About how much text a batch has at most, unless told otherwise; one row may be longer.
+PIECE_BYTES = 1 << 24
 
 _DEFAULT_COLUMN = "text"
 
 
 class TextReader(NamedTuple):
-    """Reads texts as the options of a command say.
+    """How texts are read.
 
     Attributes
     ----------
@@ -27,14 +28,15 @@ class TextReader(NamedTuple):
         Where texts stand in files that have columns; "text" unless it is given.
     errors, nulls
         Of rows that are no valid text, or missing.
-    batch_rows : int
-        Most rows of a batch.
+    batch_rows, batch_bytes : int
+        Most rows of a batch, and about how many bytes; one row may be longer.
     """
 
     column: str | None
     errors: Errors
     nulls: Nulls
     batch_rows: int
+    batch_bytes: int = PIECE_BYTES
 
     def check(self, sources: Sequence[Source]) -> None:
         """See that files have the column, as far as their formats say it, before anything is read.
@@ -43,13 +45,7 @@ class TextReader(NamedTuple):
         ------
         SourceFormatError, ModuleNotFoundError
             As :meth:`read`.
-        typer.BadParameter
-            There is a column where no file has any.
         """
-        if self.column is not None and sources and all(source.kind == "text" for source in sources):
-            raise typer.BadParameter(
-                "text files have no columns; pass --from if these are of another format", param_hint="--column"
-            )
         column = self.column or _DEFAULT_COLUMN
         for source in sources:
             if source.kind in ("parquet", "arrow"):
@@ -65,7 +61,7 @@ class TextReader(NamedTuple):
         SourceFormatError
             It cannot be read, or has no such column.
         InvalidTextError, MissingRowError
-            As :func:`numba_nlp.commands.reading.pieces.checked`.
+            As :func:`numba_nlp.corpora.reading.pieces.checked`.
         ModuleNotFoundError
             A package that the format needs is not installed.
         """
@@ -74,10 +70,11 @@ class TextReader(NamedTuple):
 
     def _pieces(self, source: Source) -> Iterator[Piece]:
         column = self.column or _DEFAULT_COLUMN
+        size = (self.batch_rows, self.batch_bytes)
         if source.kind == "text":
-            return read_text(source, self.batch_rows)
+            return read_text(source, *size)
         if source.kind == "jsonl":
-            return read_json_lines(source, column, self.batch_rows, self.errors)
+            return read_json_lines(source, column, *size, self.errors)
         if source.kind in ("csv", "tsv"):
-            return read_separated(source, column, self.batch_rows, self.errors)
-        return arrow_files.pieces(source, column, self.batch_rows)
+            return read_separated(source, column, *size, self.errors)
+        return arrow_files.pieces(source, column, *size)

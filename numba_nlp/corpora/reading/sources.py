@@ -1,18 +1,15 @@
-"""The files that a command is to read: names and patterns, and the format that a name tells."""
+"""Files to read, and the format that a name tells."""
 
 from __future__ import annotations
 
-import glob
 import os
-from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePath
+from collections.abc import Mapping
+from pathlib import PurePath
 from typing import NamedTuple
-
-import typer
 
 from numba_nlp.errors import SourceFormatError
 
-__all__ = ["ID_FORMATS", "TEXT_FORMATS", "Source", "find_sources"]
+__all__ = ["ID_FORMATS", "PACKINGS", "TEXT_FORMATS", "Source", "source_of"]
 
 #: Formats of texts and the endings that tell them; files with other names are text.
 TEXT_FORMATS: dict[str, tuple[str, ...]] = {
@@ -32,16 +29,14 @@ ID_FORMATS: dict[str, tuple[str, ...]] = {
     "npz": (".npz",),
     "packed": (".bin",),
 }
-#: Endings of packed files.
-_PACKINGS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+#: Endings of packed files. Arrow knows them by these names.
+PACKINGS = {".gz": "gzip", ".bz2": "bz2", ".lz4": "lz4", ".zst": "zstd", ".zstd": "zstd"}
 #: Formats that are packed inside, and read from several places.
 _NOT_STREAMS = ("parquet", "arrow", "npz", "packed")
 #: Endings that never are text, with the way out.
 _OTHERS = {
     ".json": "pass --from jsonl if each of its lines is a JSON object",
-    ".bz2": "unpack it, or pack it with gzip or zstd",
     ".xz": "unpack it, or pack it with gzip or zstd",
-    ".lz4": "unpack it, or pack it with gzip or zstd",
     ".zip": "unpack it",
     ".tar": "unpack it",
     ".tgz": "unpack it",
@@ -63,12 +58,15 @@ class Source(NamedTuple):
         ``-`` is the standard input.
     kind : str
         Its format; "arguments" are texts of the command line, whose path is no path.
-    packing : {"gzip", "zstd"} or None
+    packing : {"gzip", "bz2", "lz4", "zstd"} or None
+    part : pair of int, optional
+        Half-open; bytes in which lines start (text, JSON lines), or row groups (Parquet). None: all of it.
     """
 
     path: str
     kind: str
     packing: str | None = None
+    part: tuple[int, int] | None = None
 
     @property
     def is_stdin(self) -> bool:
@@ -82,8 +80,15 @@ class Source(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """What messages call it, with where its part begins; rows and lines count from there."""
+        if self.part is not None and self.part[0]:
+            return f"{self.path}, from {'row group' if self.kind == 'parquet' else 'byte'} {self.part[0]} on"
         return "standard input" if self.is_stdin else self.path
+
+    @property
+    def has_beginning(self) -> bool:
+        """Whether its part, if it has one, is the first."""
+        return self.part is None or self.part[0] == 0
 
     @property
     def stem(self) -> str:
@@ -91,7 +96,7 @@ class Source(NamedTuple):
         if self.is_stdin:
             return "stdin"
         name = PurePath(self.path)
-        if self.packing is not None and name.suffix.lower() in _PACKINGS:
+        if self.packing is not None and name.suffix.lower() in PACKINGS:
             name = name.with_suffix("")
         return name.stem
 
@@ -101,58 +106,25 @@ class Source(NamedTuple):
         return os.stat(self.path).st_size if self.is_file else 0
 
 
-def find_sources(
-    given: Iterable[str], kind: str | None = None, formats: Mapping[str, tuple[str, ...]] = TEXT_FORMATS
-) -> list[Source]:
-    """Files of names and patterns, in order; those of a pattern sorted.
+def source_of(path: str, kind: str | None = None, formats: Mapping[str, tuple[str, ...]] = TEXT_FORMATS) -> Source:
+    """A file by its name.
 
     Parameters
     ----------
-    given : iterable of str
-        Names; ``-``; or patterns with ``*``, ``?``, ``[...]`` and ``**``, for shells that leave them as they are.
+    path : str
+        ``-`` is the standard input.
     kind : str, optional
-        The format of all of them; by default what each name tells.
+        Its format; by default what the name tells.
     formats : mapping
-        Formats that the command reads.
+        Formats that are read, and their endings.
 
     Raises
     ------
     SourceFormatError
-        A name tells a format that is not read.
-    FileNotFoundError, IsADirectoryError
-        There is no such file, none for a pattern, or it is a folder.
-    typer.BadParameter
-        ``kind`` is no format; the standard input is named twice.
+        The name tells a format that is not read, or not so.
     """
-    if kind is not None and kind not in formats:
-        raise typer.BadParameter(f"{kind!r} is none of {', '.join(formats)}", param_hint="--from")
-    sources: list[Source] = []
-    for one in given:
-        if one == "-" and any(source.is_stdin for source in sources):
-            raise typer.BadParameter("- (the standard input) is given twice", param_hint="FILE...")
-        sources += [_source(path, kind, formats) for path in _paths(one)]
-    return sources
-
-
-def _paths(given: str) -> list[str]:
-    if given == "-":
-        return [given]
-    path = Path(given)
-    if path.is_dir():
-        raise IsADirectoryError(f"{given}: is a folder; name its files, or a pattern such as '{path / '*.parquet'}'")
-    if path.exists():
-        return [given]
-    if not glob.has_magic(given):
-        raise FileNotFoundError(f"{given}: there is no such file")
-    found = sorted(name for name in glob.glob(given, recursive=True) if os.path.isfile(name))
-    if not found:
-        raise FileNotFoundError(f"{given}: no file matches this pattern")
-    return found
-
-
-def _source(path: str, kind: str | None, formats: Mapping[str, tuple[str, ...]]) -> Source:
     name = PurePath(path)
-    packing = _PACKINGS.get(name.suffix.lower())
+    packing = PACKINGS.get(name.suffix.lower())
     ending = (name.with_suffix("") if packing else name).suffix.lower()
     if kind is None:
         kind = "text"

@@ -1,4 +1,4 @@
-"""Ids of files of every format that :mod:`numba_nlp.commands.writing` writes."""
+"""Ids of files of every format that :mod:`numba_nlp.corpora.writing` writes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from numba_nlp._extras import extra
-from numba_nlp.commands.reading.arrow_files import read_columns, schema_of
-from numba_nlp.commands.reading.line_files import json_rows
-from numba_nlp.commands.reading.sources import Source
-from numba_nlp.commands.reading.streams import named_errors, opened
+from numba_nlp.corpora.reading.arrow_files import read_columns, schema_of
+from numba_nlp.corpora.reading.line_files import json_rows
+from numba_nlp.corpora.reading.sources import Source
+from numba_nlp.corpora.reading.streams import Block, line_blocks, named_errors
+from numba_nlp.corpora.reading.texts import PIECE_BYTES
 from numba_nlp.errors import SourceFormatError
 from numba_nlp.packing import PackedBlocks
 from numba_nlp.ragged import Ragged
@@ -90,7 +91,7 @@ def read_ids(source: Source, column: str, batch_rows: int) -> Iterator[IdBatch]:
     elif source.kind == "npz":
         yield from _npz(source, batch_rows)
     elif source.kind in ("parquet", "arrow"):
-        for chunk, first, position in read_columns(source, column, batch_rows, _check_lists):
+        for chunk, first, position in read_columns(source, column, batch_rows, PIECE_BYTES, _check_lists):
             yield IdBatch(_from_arrow(source, chunk, first), first, position)
     else:
         yield from _lines(source, column, batch_rows)
@@ -119,9 +120,8 @@ def _check_lists(source: Source, column: str, kind: Any) -> None:
 def _lines(source: Source, column: str, batch_rows: int) -> Iterator[IdBatch]:
     rows: list[Any] = []
     first = n_ids = 0
-    with opened(source) as (stream, position):
-        numbered = json_rows(stream) if source.kind == "jsonl" else _number_rows(stream)
-        for number, _, found in numbered:
+    for block in line_blocks(source, batch_rows, PIECE_BYTES):
+        for number, found in json_rows(block) if source.kind == "jsonl" else _number_rows(block):
             given = found.get(column, ()) if isinstance(found, dict) else found
             if source.kind == "jsonl" and (not isinstance(found, dict) or column not in found):
                 has = f"has {', '.join(found)}" if isinstance(found, dict) else "is no JSON object"
@@ -130,20 +130,25 @@ def _lines(source: Source, column: str, batch_rows: int) -> Iterator[IdBatch]:
             rows.append(row)
             n_ids += 0 if row is None else row.size
             if len(rows) >= batch_rows or n_ids >= _MOST_IDS:
-                yield IdBatch(_gathered(rows), first, position())
+                yield IdBatch(_gathered(rows), first, block.position)
                 first += len(rows)
                 rows, n_ids = [], 0
         if rows:
-            yield IdBatch(_gathered(rows), first, position())
+            yield IdBatch(_gathered(rows), first, block.position)
+            first += len(rows)
+            rows, n_ids = [], 0
 
 
-def _number_rows(stream: Any) -> Iterator[tuple[int, bytes, Any]]:
-    for number, line in enumerate(stream, start=1):
-        parts = line.split()
-        try:
-            yield number, line, [int(part) for part in parts]
-        except ValueError:
-            yield number, line, ValueError(line)
+def _number_rows(block: Block) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(block.data.removesuffix(b"\n").split(b"\n"), start=block.line):
+        yield number, _numbers_of(line)
+
+
+def _numbers_of(line: bytes) -> list[int] | ValueError:
+    try:
+        return [int(part) for part in line.split()]
+    except ValueError as error:
+        return error
 
 
 def _row_of(source: Source, number: int, given: Any) -> NDArray[np.int32]:

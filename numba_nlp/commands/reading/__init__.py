@@ -1,1 +1,0 @@
-"""What the commands read: files of texts and of ids, some rows at a time."""

@@ -1,0 +1,1 @@
+"""What is read: files of texts and of ids, some rows at a time."""

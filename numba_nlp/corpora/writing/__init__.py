@@ -1,0 +1,1 @@
+"""What is written: files of rows that appear whole or not at all."""
