@@ -93,7 +93,7 @@ def count_command(
                     target=target,
                     read=reader.read,
                     work=work,
-                    empty=lambda: Counted(np.zeros(0, np.int64), None, Origin("", 0)),
+                    empty=lambda _: Counted(np.zeros(0, np.int64), None, Origin("", 0)),
                     settings={
                         "command": "count",
                         **made_by,

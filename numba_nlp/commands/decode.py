@@ -105,7 +105,7 @@ def decode_command(
                 target=target,
                 read=lambda source: read_ids(source, column, batch_rows),
                 work=work,
-                empty=lambda: Decoded([], Origin("", 0)),
+                empty=lambda _: Decoded([], Origin("", 0)),
                 settings={
                     "command": "decode",
                     "version": __version__,

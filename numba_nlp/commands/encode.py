@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numba_nlp.corpora.reading.pieces import Batch, Errors, Nulls
     from numba_nlp.corpora.reading.sources import Source
     from numba_nlp.corpora.tally import Tally
-    from numba_nlp.corpora.writing.results import Encoded
+    from numba_nlp.corpora.writing.results import Result
 
 __all__ = ["encode_command"]
 
@@ -34,6 +34,8 @@ def encode_command(
         ),
     ],
     column: options.Column = None,
+    keep: options.Keep = None,
+    keep_all: options.KeepAll = False,
     source_format: options.From = None,
     target_format: Annotated[
         str | None,
@@ -75,11 +77,12 @@ def encode_command(
     """Turn files of texts into files of ids."""
     # here, since these import Numba, which help and errors of the command line should not wait for
     from numba_nlp.commands.encoding import as_written, take_packing
-    from numba_nlp.commands.files import check_columns, find_sources, find_target
+    from numba_nlp.commands.files import check_columns, find_sources, find_target, take_keep
     from numba_nlp.commands.jobs import Job, run_job
     from numba_nlp.commands.reports import Report
     from numba_nlp.corpora.encoding import encode_rows
-    from numba_nlp.corpora.reading.texts import TextReader
+    from numba_nlp.corpora.reading.texts import DEFAULT_COLUMN, TextReader
+    from numba_nlp.corpora.writing.kept import KeptTypes
     from numba_nlp.corpora.writing.results import Encoded, Origin
     from numba_nlp.text_rows import TextRows
 
@@ -87,7 +90,9 @@ def encode_command(
     report = Report(as_json, special=special, nulls=nulls)
     with errors_in_one_line():
         sources = find_sources(files, source_format)
-        reader = TextReader(column, cast("Errors", errors), cast("Nulls", nulls), batch_rows)
+        texts, taken = [column or DEFAULT_COLUMN], ["ids", "starts", "ends"] if spans else ["ids"]
+        kept = take_keep(keep or [], keep_all, target, sources, texts=texts, taken=taken)
+        reader = TextReader(column, cast("Errors", errors), cast("Nulls", nulls), batch_rows, keep=kept)
         check_columns(reader, sources)
         tok = options.load_vocabulary(vocabulary, option)
         packing = take_packing(target, tok, block_size, separator, remainder)
@@ -101,9 +106,16 @@ def encode_command(
         }
         keywords: dict[str, Any] = {"add_special_tokens": add_special_tokens, "spans": spans, "unit": unit}
 
-        def work(source: Source, batch: Batch, seen: Tally) -> Encoded:
+        types = KeptTypes(kept, sources, is_typed=target.kind != "jsonl", is_one=not target.is_folder)
+
+        def work(source: Source, batch: Batch, seen: Tally) -> Result:
             encoded = encode_rows(tok, source, batch, seen, special=special, num_threads=threads, **keywords)
-            return Encoded(encoded, Origin(source.name, batch.first))
+            return types.beside(Encoded(encoded, Origin(source.name, batch.first)), source, batch.kept)
+
+        def empty(source: Source) -> Result:
+            return types.beside(
+                Encoded(tok.encode_batch(TextRows.from_strings([]), **keywords), Origin("", 0)), source, []
+            )
 
         outcome = run_job(
             Job(
@@ -111,7 +123,7 @@ def encode_command(
                 target=target,
                 read=reader.read,
                 work=work,
-                empty=lambda: Encoded(tok.encode_batch(TextRows.from_strings([]), **keywords), Origin("", 0)),
+                empty=empty,
                 settings={
                     "command": "encode",
                     **made_by,
@@ -121,6 +133,7 @@ def encode_command(
                     "nulls": nulls,
                     "shard_rows": shard_rows,
                     "packing": None if packing is None else [*packing[:3]],
+                    **kept.settings(),
                 },
                 metadata={
                     f"numba_nlp.{name}": as_written(value) for name, value in made_by.items() if value is not None

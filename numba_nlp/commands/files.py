@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import typer
 
+from numba_nlp.corpora.reading.kept import Keep
 from numba_nlp.corpora.reading.sources import TEXT_FORMATS, Source, source_of
 from numba_nlp.corpora.reading.texts import TextReader
 from numba_nlp.corpora.writing.files import ENDINGS
 
-__all__ = ["Target", "check_columns", "find_sources", "find_target"]
+__all__ = ["Target", "check_columns", "find_sources", "find_target", "take_keep"]
 
 #: Formats that the standard output can be.
 _STREAMED = ("text", "jsonl", "arrow")
@@ -150,3 +151,56 @@ def find_target(given: str, kind: str | None, formats: Sequence[str], *, on_stdo
                 param_hint="--output",
             )
     return Target(path, kind, False)
+
+
+def take_keep(
+    names: Sequence[str],
+    is_all: bool,
+    target: Target,
+    sources: Iterable[Source],
+    *,
+    texts: Iterable[str],
+    taken: Iterable[str],
+) -> Keep:
+    """Which columns ``--keep`` and ``--keep-all`` carry from the files to the output.
+
+    Parameters
+    ----------
+    names : sequence of str
+    is_all : bool
+    target : Target
+    sources : iterable of Source
+    texts : iterable of str
+        Columns that are worked on, which "all" leaves out.
+    taken : iterable of str
+        Names that the results have.
+
+    Raises
+    ------
+    typer.BadParameter
+        The output has no room for columns, a source has none, or a name is one of the results'.
+    """
+    keep = Keep(tuple(dict.fromkeys(names)), is_all, tuple(texts), tuple(taken))
+    flag = "--keep" if names else "--keep-all"
+    if not keep:
+        return keep
+    if target.kind not in ("parquet", "arrow", "jsonl"):
+        raise typer.BadParameter(
+            f"{target.kind} has no room for other columns; write Parquet, Arrow or JSON lines", param_hint=flag
+        )
+    for name in keep.names:
+        if name in keep.taken:
+            raise typer.BadParameter(
+                f"the results have a column {name!r} of their own; rename that of the files", param_hint=flag
+            )
+    for source in sources:
+        if source.kind in ("text", "arguments"):
+            what = "texts of the command line have" if source.kind == "arguments" else f"{source.name}: text has"
+            raise typer.BadParameter(f"{what} no columns", param_hint=flag)
+        if source.is_stdin and source.kind == "jsonl" and target.kind != "jsonl":
+            raise typer.BadParameter(
+                f"columns of {target.kind} have types, for which all JSON lines are looked at first; save the standard "
+                "input and name the file, or write JSON lines",
+                param_hint=flag,
+            )
+    return keep

@@ -60,7 +60,7 @@ class Job(NamedTuple):
     work : callable
         The result of a batch, what is seen in it counted in the tally.
     empty : callable
-        The result of no rows.
+        The result of no rows of a source.
     settings : mapping
         What decides the result: vocabulary, options, version; what JSON can hold.
     metadata : mapping of str to str
@@ -77,7 +77,7 @@ class Job(NamedTuple):
     target: Target
     read: Callable[[Source], Iterator[Any]]
     work: Callable[[Source, Any, Tally], Result]
-    empty: Callable[[], Result]
+    empty: Callable[[Source], Result]
     settings: Mapping[str, Any]
     metadata: Mapping[str, str]
     shard_rows: int | None = None
@@ -138,7 +138,7 @@ def _results(job: Job, seen: Tally, bar: Bar) -> Iterator[Result]:
                 bar.move(batch.position)
         bar.next_file(source)
     if is_first:
-        yield job.empty()
+        yield job.empty(job.sources[0])
 
 
 def _read(job: Job, source: Source) -> Generator[Rows, None, None]:
@@ -206,7 +206,7 @@ class _Folder:
                     continue
                 self._write(manifest, record, name, (self._work(source, batch, bar) for batch in batches))
         if not n_shards:
-            self._write(manifest, record, self._name(source, 0), iter([(job.empty(), Tally())]))
+            self._write(manifest, record, self._name(source, 0), iter([(job.empty(source), Tally())]))
 
     def _work(self, source: Source, batch: Rows, bar: Bar) -> tuple[Result, Tally]:
         seen = Tally()

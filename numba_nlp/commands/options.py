@@ -20,6 +20,8 @@ __all__ = [
     "Errors",
     "Files",
     "From",
+    "Keep",
+    "KeepAll",
     "Nulls",
     "Option",
     "Overwrite",
@@ -87,6 +89,17 @@ Option: TypeAlias = Annotated[
 Column: TypeAlias = Annotated[
     str | None,
     typer.Option(help="Where texts stand in files that have columns, with dots into nested ones (default: text)."),
+]
+Keep: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A column of the files that the output has too, as it is; of Parquet, Arrow, JSON lines, CSV and TSV, to "
+        "Parquet, Arrow and JSON lines. May be repeated.",
+    ),
+]
+KeepAll: TypeAlias = Annotated[
+    bool, typer.Option("--keep-all", help="Keep all columns of the files but that of the texts.")
 ]
 From: TypeAlias = Annotated[
     str | None,

@@ -13,14 +13,15 @@ import typer
 from numba_nlp._command_line import errors_in_one_line, in_flags
 from numba_nlp._extras import extra
 from numba_nlp._version import __version__
-from numba_nlp.commands.files import check_columns, find_sources, find_target
+from numba_nlp.commands.files import Target, check_columns, find_sources, find_target, take_keep
 from numba_nlp.commands.jobs import Job, run_job
 from numba_nlp.commands.reports import Report
 from numba_nlp.corpora.reading.pieces import Batch, Errors, Nulls, Piece, checked
 from numba_nlp.corpora.reading.sources import Source
-from numba_nlp.corpora.reading.texts import TextReader
+from numba_nlp.corpora.reading.texts import DEFAULT_COLUMN, TextReader
 from numba_nlp.corpora.tally import Tally
-from numba_nlp.corpora.writing.results import Answered, Origin
+from numba_nlp.corpora.writing.kept import KeptTypes
+from numba_nlp.corpora.writing.results import Answered, Origin, Result
 from numba_nlp.errors import NumbaNlpError
 
 __all__ = ["FORMATS", "TaskCall", "run_task"]
@@ -60,6 +61,8 @@ class TaskCall(NamedTuple):
     source_format: str | None
     target_format: str | None
     column: str | None
+    keep: Sequence[str]
+    keep_all: bool
     errors: Any
     nulls: Any
     batch_rows: int
@@ -85,17 +88,23 @@ def run_task(call: TaskCall) -> None:
     with errors_in_one_line():
         sources = [Source("arguments", "arguments")] if call.texts else []
         sources += find_sources(call.files, call.source_format)
-        reader = _Reader(call)
+        reader = _Reader(call, target, sources)
         reader.check(sources)
         pipe = _load(call)
         kind = _arrow_kind(call) if target.kind in ("parquet", "arrow") else None
 
-        def work(source: Source, batch: Batch, seen: Tally) -> Answered:
+        types = KeptTypes(reader.keep, sources, is_typed=kind is not None, is_one=not target.is_folder)
+
+        def work(source: Source, batch: Batch, seen: Tally) -> Result:
             seen.add_batch(batch)
             given = reader.given(source, batch)
             results, failures = _results(call, pipe, given)
             seen.failed += sum(failure is not None for failure in failures)
-            return Answered(given, results, failures, Origin(source.name, batch.first), kind)
+            answered = Answered(given, results, failures, Origin(source.name, batch.first), kind)
+            return types.beside(answered, source, batch.kept)
+
+        def empty(source: Source) -> Result:
+            return types.beside(Answered({name: [] for name in reader.names}, [], [], Origin("", 0), kind), source, [])
 
         described = pipe.describe()
         made_by = {
@@ -110,7 +119,7 @@ def run_task(call: TaskCall) -> None:
                 target=target,
                 read=reader.read,
                 work=work,
-                empty=lambda: Answered({name: [] for name in reader.names}, [], [], Origin("", 0), kind),
+                empty=empty,
                 settings={
                     "command": call.task,
                     **made_by,
@@ -126,6 +135,7 @@ def run_task(call: TaskCall) -> None:
                     "errors": call.errors,
                     "nulls": call.nulls,
                     "shard_rows": call.shard_rows,
+                    **reader.keep.settings(),
                 },
                 metadata={f"numba_nlp.{name}": value for name, value in made_by.items()},
                 shard_rows=call.shard_rows,
@@ -143,15 +153,20 @@ def run_task(call: TaskCall) -> None:
 class _Reader:
     """Texts of files and of the command line; with questions where the task is to answer them."""
 
-    def __init__(self, call: TaskCall) -> None:
+    def __init__(self, call: TaskCall, target: Target, sources: Sequence[Source]) -> None:
         self._call = call
         self._is_answer = call.task == "answer"
         column = call.column or ("context" if self._is_answer else None)
         policies: tuple[Errors, Nulls] = call.errors, call.nulls
-        self._texts = TextReader(column, *policies, call.batch_rows)
+        texts = [column or DEFAULT_COLUMN]
+        if self._is_answer and call.question is None:
+            texts.append(call.question_column or "question")
+        taken = [*self.names, "result", "error"]
+        self.keep = take_keep(call.keep, call.keep_all, target, sources, texts=texts, taken=taken)
+        self._texts = TextReader(column, *policies, call.batch_rows, keep=self.keep)
         self._questions: TextReader | None = None
         if self._is_answer and call.question is None:
-            self._questions = TextReader(call.question_column or "question", *policies, call.batch_rows)
+            self._questions = TextReader(texts[1], *policies, call.batch_rows)
         self._next_questions: dict[str, Iterator[str | None]] = {}
 
     @property

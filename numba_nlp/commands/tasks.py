@@ -52,6 +52,8 @@ _SHARED: tuple[tuple[str, Any, Any], ...] = (
         "-",
     ),
     ("column", options.Column, None),
+    ("keep", options.Keep, None),
+    ("keep_all", options.KeepAll, False),
     ("source_format", options.From, None),
     (
         "target_format",
@@ -175,8 +177,10 @@ def _function(name: str, task: str, help_text: str, own: tuple[tuple[str, Any, A
                     raise typer.BadParameter(f"{option!r} is given by {flag} too", param_hint="--option")
                 task_options[option] = value
         batching = {option: given.pop(option) for option in ("batch_size", "batch_tokens")}
-        texts, files = given.pop("texts") or (), given.pop("files") or ()
-        run_task(TaskCall(task=task, texts=texts, files=files, options=task_options, batching=batching, **given))
+        texts, files, keep = (given.pop(name) or () for name in ("texts", "files", "keep"))
+        run_task(
+            TaskCall(task=task, texts=texts, files=files, keep=keep, options=task_options, batching=batching, **given)
+        )
 
     first, *rest = _SHARED
     listed = (first, *own, *rest)

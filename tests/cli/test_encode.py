@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import numba_nlp as nlp
+from numba_nlp.corpora.reading.kept import Keep
 from numba_nlp.corpora.reading.texts import TextReader
 from numba_nlp.packing import PackedBlocks
 from tests.cli.files import LINES, SPECIAL, TEXTS, write_arrow, write_csv, write_json_lines, write_lines, write_parquet
@@ -200,7 +201,7 @@ def test_empty_files_give_files_without_rows(name, run, tmp_path):
 
 def test_memory_is_bounded_by_bytes_too(monkeypatch, run, tok, tmp_path):
     """Rows are long or short: no batch holds much more text than the bound, and all rows arrive."""
-    monkeypatch.setattr(TextReader.__new__, "__defaults__", (64,))
+    monkeypatch.setattr(TextReader.__new__, "__defaults__", (64, Keep()))
     sizes = []
     encode = nlp.Tokenizer.encode_batch
     monkeypatch.setattr(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from numba_nlp._extras import extra
+from numba_nlp.corpora.reading.kept import NOTHING, Keep
 from numba_nlp.corpora.reading.pieces import Piece
 from numba_nlp.corpora.reading.sources import Source
 from numba_nlp.corpora.reading.streams import named_errors
@@ -15,12 +16,14 @@ from numba_nlp.text_rows import TextRows
 
 __all__ = ["check_column", "check_text", "pieces", "read_columns", "row_group_sizes", "schema_of"]
 
-Chunks = Iterator[tuple[Any, int, int]]
+Chunks = Iterator[tuple[Any, int, int, Any]]
 Check = Callable[[Source, str, Any], None]
 
 
-def read_columns(source: Source, column: str, batch_rows: int, batch_bytes: int, check: Check) -> Chunks:
-    """Batches of a column, with the number of their first row and the bytes of the file that were read.
+def read_columns(
+    source: Source, column: str, batch_rows: int, batch_bytes: int, check: Check, keep: Keep = NOTHING
+) -> Chunks:
+    """Batches of a column, with the number of their first row, the bytes of the file that were read, and kept columns.
 
     Parameters
     ----------
@@ -32,6 +35,8 @@ def read_columns(source: Source, column: str, batch_rows: int, batch_bytes: int,
         Most rows of a batch, and about how many bytes in Parquet; fewer rows where these are long.
     check : callable
         Called with the source, the column and its type; raises if that is not what is wanted.
+    keep : Keep
+        Other columns, given as a RecordBatch; None if none are.
 
     Raises
     ------
@@ -43,13 +48,13 @@ def read_columns(source: Source, column: str, batch_rows: int, batch_bytes: int,
     extra("pyarrow")
     with named_errors(source):
         chunks = _parquet if source.kind == "parquet" else _arrow
-        yield from chunks(source, column, batch_rows, batch_bytes, check)
+        yield from chunks(source, column, batch_rows, batch_bytes, check, keep)
 
 
-def pieces(source: Source, column: str, batch_rows: int, batch_bytes: int) -> Iterator[Piece]:
+def pieces(source: Source, column: str, batch_rows: int, batch_bytes: int, keep: Keep) -> Iterator[Piece]:
     """:func:`read_columns` for texts."""
-    for chunk, first, position in read_columns(source, column, batch_rows, batch_bytes, check_text):
-        yield Piece(chunk, first, position)
+    for chunk, first, position, kept in read_columns(source, column, batch_rows, batch_bytes, check_text, keep):
+        yield Piece(chunk, first, position, kept=kept)
 
 
 def schema_of(source: Source) -> Any:
@@ -88,7 +93,7 @@ def row_group_sizes(source: Source) -> list[int]:
         return [file.metadata.row_group(number).total_byte_size for number in range(file.metadata.num_row_groups)]
 
 
-def _parquet(source: Source, column: str, batch_rows: int, batch_bytes: int, check: Check) -> Chunks:
+def _parquet(source: Source, column: str, batch_rows: int, batch_bytes: int, check: Check, keep: Keep) -> Chunks:
     from pyarrow import parquet
 
     # a buffered stream, or else the column of a whole row group is in memory; checksums are looked at where they are
@@ -97,22 +102,24 @@ def _parquet(source: Source, column: str, batch_rows: int, batch_bytes: int, che
     ) as file:
         path = _path_of(source, column, file.schema_arrow)
         check(source, column, _type_of(path, file.schema_arrow))
+        kept = keep.among(source, file.schema_arrow.names)
+        columns = [".".join(path), *kept]
         groups = range(*(source.part or (0, file.metadata.num_row_groups)))
         total, size = file.metadata.num_rows, source.size
         first = 0
-        n_rows = _fitting(file.metadata, groups, path, batch_rows, batch_bytes)
+        n_rows = _fitting(file.metadata, groups, columns, batch_rows, batch_bytes)
         # whoever reads parts reads several at a time
-        batches = file.iter_batches(n_rows, groups, [".".join(path)], use_threads=source.part is None)
+        batches = file.iter_batches(n_rows, groups, columns, use_threads=source.part is None)
         for batch in batches:
             chunk = _field(batch, path)
             position = size * (first + len(chunk)) // max(total, 1)
-            yield chunk, first, position
+            yield chunk, first, position, batch.select(kept) if kept else None
             first += len(chunk)
 
 
-def _fitting(metadata: Any, groups: range, path: list[str], batch_rows: int, batch_bytes: int) -> int:
+def _fitting(metadata: Any, groups: range, columns: list[str], batch_rows: int, batch_bytes: int) -> int:
     """So many rows that a batch has about ``batch_bytes``, by the sizes in the file's footer."""
-    wanted = ".".join(path)
+    inner = tuple(f"{column}." for column in columns)
     largest = 1.0
     for number in groups:
         group = metadata.row_group(number)
@@ -120,27 +127,30 @@ def _fitting(metadata: Any, groups: range, path: list[str], batch_rows: int, bat
         n_bytes = sum(
             part.total_uncompressed_size
             for part in parts
-            if part.path_in_schema == wanted or part.path_in_schema.startswith(f"{wanted}.")
+            if part.path_in_schema in columns or part.path_in_schema.startswith(inner)
         )
         largest = max(largest, n_bytes / max(group.num_rows, 1))
     return max(1, min(batch_rows, int(batch_bytes / largest)))
 
 
-def _arrow(source: Source, column: str, batch_rows: int, batch_bytes: int, check: Check) -> Chunks:
+def _arrow(source: Source, column: str, batch_rows: int, batch_bytes: int, check: Check, keep: Keep) -> Chunks:
     pa = extra("pyarrow")
     # not mapped: what was read would stay resident
     with pa.PythonFile(sys.stdin.buffer, "r") if source.is_stdin else pa.OSFile(source.path) as stream:
         batches, reader = _ipc_reader(pa, stream, is_seekable=not source.is_stdin)
         path = _path_of(source, column, reader.schema)
         check(source, column, _type_of(path, reader.schema))
+        kept = keep.among(source, reader.schema.names)
         first = 0
         for batch in batches:
             chunk = _field(batch, path)
-            _validate(pa, chunk)
+            others = batch.select(kept)
+            for one in (chunk, *others.columns):
+                _validate(pa, one)
             position = 0 if source.is_stdin else stream.tell()
             for start in range(0, len(chunk), batch_rows):
                 part = chunk.slice(start, batch_rows)
-                yield part, first + start, position
+                yield part, first + start, position, others.slice(start, batch_rows) if kept else None
             first += len(chunk)
 
 
@@ -168,8 +178,10 @@ def _path_of(source: Source, column: str, schema: Any) -> list[str]:
     n_named = schema.names.count(column)
     if n_named > 1:
         raise SourceFormatError(f"{source.name}: {n_named} columns are called {column!r}; rename them")
+    if n_named:
+        return [column]
     pa = extra("pyarrow")
-    path = [column] if n_named else column.split(".")
+    path = column.split(".")
     kind = pa.struct(list(schema)) if len(set(schema.names)) == len(schema.names) else None
     for name in path:
         if kind is None or not pa.types.is_struct(kind) or kind.get_field_index(name) < 0:

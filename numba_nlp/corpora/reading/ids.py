@@ -91,7 +91,7 @@ def read_ids(source: Source, column: str, batch_rows: int) -> Iterator[IdBatch]:
     elif source.kind == "npz":
         yield from _npz(source, batch_rows)
     elif source.kind in ("parquet", "arrow"):
-        for chunk, first, position in read_columns(source, column, batch_rows, PIECE_BYTES, _check_lists):
+        for chunk, first, position, _ in read_columns(source, column, batch_rows, PIECE_BYTES, _check_lists):
             yield IdBatch(_from_arrow(source, chunk, first), first, position)
     else:
         yield from _lines(source, column, batch_rows)

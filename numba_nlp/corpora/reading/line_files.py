@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from numba_nlp.corpora.reading.kept import Keep, repaired
 from numba_nlp.corpora.reading.pieces import Errors, Lines, Piece
 from numba_nlp.corpora.reading.sources import Source
 from numba_nlp.corpora.reading.streams import Block, line_blocks
@@ -47,7 +48,9 @@ def read_text(source: Source, batch_rows: int, batch_bytes: int) -> Iterator[Pie
         first += n_rows
 
 
-def read_json_lines(source: Source, column: str, batch_rows: int, batch_bytes: int, errors: Errors) -> Iterator[Piece]:
+def read_json_lines(
+    source: Source, column: str, batch_rows: int, batch_bytes: int, errors: Errors, keep: Keep
+) -> Iterator[Piece]:
     """Texts of an entry of the objects.
 
     A line that is no JSON object, or has no string (nor null) there, is an error; with ``errors="replace"`` it is a
@@ -62,17 +65,22 @@ def read_json_lines(source: Source, column: str, batch_rows: int, batch_bytes: i
     seen: dict[str, None] = {}
     wrong = ""
     texts: list[Any] = []
+    kept: list[dict[str, Any]] = []
+    bad: set[int] = set()
+    absent = set(keep.names)
     first = n_unreadable = n_found = 0
 
     def piece() -> Piece:
-        nonlocal texts, first, n_unreadable
+        nonlocal texts, kept, bad, first, n_unreadable
         if not (first or n_found) and source.has_beginning:
             names = ", ".join(seen)
             nowhere = f"{source.name}: no line has an entry {column!r}; the first ones have {names}; pass --column"
             raise SourceFormatError(wrong or nowhere)
-        made = Piece(texts, first, block.position, n_unreadable)
+        if not first and absent and source.has_beginning:
+            raise SourceFormatError(f"{source.name}: no line has an entry {min(absent)!r}; pass another --keep")
+        made = Piece(texts, first, block.position, n_unreadable, kept if keep else None, bad)
         first += len(texts)
-        texts, n_unreadable = [], 0
+        texts, kept, bad, n_unreadable = [], [], set(), 0
         return made
 
     for block in line_blocks(source, batch_rows, batch_bytes):
@@ -89,6 +97,14 @@ def read_json_lines(source: Source, column: str, batch_rows: int, batch_bytes: i
                 seen |= dict.fromkeys(list(found)[:20])
             else:
                 n_found += 1
+            if keep:
+                entries = keep.entries(f"{source.name}, line {number}", found if isinstance(found, dict) else {})
+                entries, is_bad = repaired(entries)
+                kept.append(entries)
+                if is_bad:
+                    bad.add(len(texts))
+                if absent and isinstance(found, dict):
+                    absent -= found.keys()
             texts.append(None if value is _MISSING else value)
             if len(texts) >= batch_rows:
                 yield piece()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -37,12 +38,18 @@ class Piece(NamedTuple):
         Bytes of the file that were read.
     n_unreadable : int
         Rows that are missing because they could not be read at all.
+    kept : pyarrow.RecordBatch, list of dict, or None
+        Other columns of the rows.
+    repaired : set of int
+        Rows in which a kept text was none, and U+FFFD was put there.
     """
 
     texts: Any
     first: int
     position: int
     n_unreadable: int = 0
+    kept: Any = None
+    repaired: AbstractSet[int] = frozenset()
 
 
 class Batch(NamedTuple):
@@ -51,7 +58,7 @@ class Batch(NamedTuple):
     Attributes
     ----------
     rows : TextRows
-    first, position, n_unreadable
+    first, position, n_unreadable, kept
         As of the :class:`Piece`.
     n_invalid : int
         Rows in which U+FFFD stands in place of what was no valid text.
@@ -65,6 +72,7 @@ class Batch(NamedTuple):
     n_unreadable: int
     n_invalid: int
     n_missing: int
+    kept: Any = None
 
     @property
     def n_rows(self) -> int:
@@ -74,7 +82,8 @@ class Batch(NamedTuple):
     def part(self, start: int, stop: int) -> Batch:
         """Some of the rows; what was counted stays with the first of them."""
         counts = (self.n_unreadable, self.n_invalid, self.n_missing) if start == 0 else (0, 0, 0)
-        return Batch(self.rows[start:stop], self.first + start, self.position, *counts)
+        kept = self.kept[start:stop] if self.kept is not None else None
+        return Batch(self.rows[start:stop], self.first + start, self.position, *counts, kept)
 
 
 def checked(source: Source, piece: Piece, errors: Errors, nulls: Nulls) -> Batch:
@@ -95,7 +104,13 @@ def checked(source: Source, piece: Piece, errors: Errors, nulls: Nulls) -> Batch
     InvalidTextError, MissingRowError, SourceFormatError
         Name the file and the row.
     """
-    n_invalid = 0
+    invalid = set(piece.repaired)
+    if invalid and errors == "strict":
+        row = piece.first + min(invalid)
+        raise InvalidTextError(
+            f"{source.name}: row {row} has no valid text in a kept column; pass errors='replace' to put U+FFFD there",
+            row=row,
+        )
     try:
         rows = _rows(piece.texts, "strict")
     except ValueError as error:
@@ -111,7 +126,7 @@ def checked(source: Source, piece: Piece, errors: Errors, nulls: Nulls) -> Batch
                 byte=error.byte,
             ) from error
         rows = _rows(piece.texts, "replace")
-        n_invalid = _count_invalid(piece.texts)
+        invalid |= _invalid_rows(piece.texts)
     n_missing = 0
     if rows.valid is not None:
         n_missing = int((~rows.valid).sum())
@@ -122,7 +137,7 @@ def checked(source: Source, piece: Piece, errors: Errors, nulls: Nulls) -> Batch
                 "it as empty text"
             )
         rows = TextRows.from_any(rows, nulls=nulls)
-    return Batch(rows, piece.first, piece.position, piece.n_unreadable, n_invalid, n_missing)
+    return Batch(rows, piece.first, piece.position, piece.n_unreadable, len(invalid), n_missing, piece.kept)
 
 
 def _rows(texts: Any, errors: Errors) -> TextRows:
@@ -131,8 +146,8 @@ def _rows(texts: Any, errors: Errors) -> TextRows:
     return TextRows.from_any(texts, errors=errors, nulls="null")
 
 
-def _count_invalid(texts: Any) -> int:
-    """How many rows are no valid text; looked at one by one, since there rarely is any."""
+def _invalid_rows(texts: Any) -> set[int]:
+    """Which rows are no valid text; looked at one by one, since there rarely is any."""
     if isinstance(texts, Lines):
         bounds = zip(texts.offsets[:-1].tolist(), texts.ends.tolist(), strict=True)
         items: Any = (texts.data[start:end].tobytes() for start, end in bounds)
@@ -145,7 +160,7 @@ def _count_invalid(texts: Any) -> int:
         kind = texts.type.value_type if pa.types.is_dictionary(texts.type) else texts.type
         texts = texts.cast(kind) if kind != texts.type else texts
         items = texts.cast(pa.large_binary()).to_pylist()
-    return sum(not _is_valid(item) for item in items)
+    return {row for row, item in enumerate(items) if not _is_valid(item)}
 
 
 def _is_valid(item: Any) -> bool:

@@ -8,76 +8,91 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from numba_nlp.corpora.reading.kept import Keep, repaired
 from numba_nlp.corpora.reading.pieces import Errors, Piece
 from numba_nlp.corpora.reading.sources import Source
 from numba_nlp.corpora.reading.streams import opened
 from numba_nlp.errors import SourceFormatError
 
-__all__ = ["read_separated"]
+__all__ = ["header_of", "read_separated"]
 
 
-def read_separated(source: Source, column: str, batch_rows: int, batch_bytes: int, errors: Errors) -> Iterator[Piece]:
+def read_separated(
+    source: Source, column: str, batch_rows: int, batch_bytes: int, errors: Errors, keep: Keep
+) -> Iterator[Piece]:
     """Texts of a column; an empty field is an empty text.
 
     A row with fewer fields than the column needs is an error; with ``errors="replace"`` it is a missing row, which is
-    counted.
+    counted. Kept columns are texts, missing where a row has fewer fields.
 
     Raises
     ------
     SourceFormatError
         It cannot be read or unpacked, a row is wrong, or there is no single column of this name; lists the columns.
     """
+    with _rows_of(source) as (rows, position):
+        header: list[str] = next(rows, [])
+        at = _place(source, header, column)
+        places = {name: header.index(name) for name in keep.among(source, header)}
+        texts: list[bytes | None] = []
+        kept: list[dict[str, str | None]] = []
+        bad: set[int] = set()
+        first = n_bytes = n_unreadable = 0
+        for row in rows:
+            if not row:  # a blank line
+                continue
+            if len(row) <= at and errors == "strict":
+                raise SourceFormatError(
+                    f"{source.name}, line {rows.line_num}: has {len(row)} fields, the column {column!r} is number "
+                    f"{at + 1}; pass errors='replace' to take such rows as missing"
+                )
+            if keep:
+                fields = {name: row[place] if place < len(row) else None for name, place in places.items()}
+                fields, is_bad = repaired(fields)
+                kept.append(fields)
+                if is_bad:
+                    bad.add(len(texts))
+            n_unreadable += len(row) <= at
+            texts.append(row[at].encode("utf-8", "surrogateescape") if at < len(row) else None)
+            n_bytes += sum(map(len, row))
+            if len(texts) >= batch_rows or n_bytes >= batch_bytes:
+                yield Piece(texts, first, position(), n_unreadable, kept if keep else None, bad)
+                first += len(texts)
+                texts, kept, bad, n_bytes, n_unreadable = [], [], set(), 0, 0
+        if texts:
+            yield Piece(texts, first, position(), n_unreadable, kept if keep else None, bad)
+
+
+def header_of(source: Source) -> list[str]:
+    """The names of the columns of a file.
+
+    Raises
+    ------
+    SourceFormatError
+        It cannot be read or unpacked.
+    """
+    with _rows_of(source) as (rows, _):
+        return next(rows, [])
+
+
+@contextmanager
+def _rows_of(source: Source) -> Iterator[tuple[Any, Callable[[], int]]]:
     quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if source.kind == "tsv" else {}
     with opened(source) as (stream, position), _long_fields():
-        # bytes that are no UTF-8 become surrogates here and bytes again below
+        # bytes that are no UTF-8 become surrogates here and bytes again behind
         text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
+        rows = csv.reader(text, **quoting)
         try:
-            rows = csv.reader(text, **quoting)
-            try:
-                yield from _pieces(source, rows, column, batch_rows, batch_bytes, errors, position)
-            except csv.Error as error:
-                raise SourceFormatError(f"{source.name}, line {rows.line_num}: {error}") from error
+            yield rows, position
+        except csv.Error as error:
+            raise SourceFormatError(f"{source.name}, line {rows.line_num}: {error}") from error
         finally:
             if not text.closed:
                 text.detach()
 
 
-def _pieces(
-    source: Source,
-    rows: Any,
-    column: str,
-    batch_rows: int,
-    batch_bytes: int,
-    errors: Errors,
-    position: Callable[[], int],
-) -> Iterator[Piece]:
-    at = _place(source, next(rows, None), column)
-    texts: list[bytes | None] = []
-    first = n_bytes = n_unreadable = 0
-    for row in rows:
-        if not row:  # a blank line
-            continue
-        if len(row) <= at:
-            if errors == "strict":
-                raise SourceFormatError(
-                    f"{source.name}, line {rows.line_num}: has {len(row)} fields, the column {column!r} is number "
-                    f"{at + 1}; pass errors='replace' to take such rows as missing"
-                )
-            texts.append(None)
-            n_unreadable += 1
-        else:
-            texts.append(row[at].encode("utf-8", "surrogateescape"))
-            n_bytes += len(row[at])
-        if len(texts) >= batch_rows or n_bytes >= batch_bytes:
-            yield Piece(texts, first, position(), n_unreadable)
-            first += len(texts)
-            texts, n_bytes, n_unreadable = [], 0, 0
-    if texts:
-        yield Piece(texts, first, position(), n_unreadable)
-
-
-def _place(source: Source, header: list[str] | None, column: str) -> int:
-    if header is None:
+def _place(source: Source, header: list[str], column: str) -> int:
+    if not header:
         raise SourceFormatError(f"{source.name}: is empty; the first row of a {source.kind} file names its columns")
     if header.count(column) != 1:
         names = ", ".join(repr(name) for name in header)

@@ -6,17 +6,18 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from numba_nlp.corpora.reading import arrow_files
+from numba_nlp.corpora.reading.kept import NOTHING, Keep
 from numba_nlp.corpora.reading.line_files import read_json_lines, read_text
 from numba_nlp.corpora.reading.pieces import Batch, Errors, Nulls, Piece, checked
 from numba_nlp.corpora.reading.separated import read_separated
 from numba_nlp.corpora.reading.sources import Source
 
-__all__ = ["PIECE_BYTES", "TextReader"]
+__all__ = ["DEFAULT_COLUMN", "PIECE_BYTES", "TextReader"]
 
 #: About how much text a batch has at most, unless told otherwise; one row may be longer.
 PIECE_BYTES = 1 << 24
 
-_DEFAULT_COLUMN = "text"
+DEFAULT_COLUMN = "text"
 
 
 class TextReader(NamedTuple):
@@ -30,6 +31,8 @@ class TextReader(NamedTuple):
         Of rows that are no valid text, or missing.
     batch_rows, batch_bytes : int
         Most rows of a batch, and about how many bytes; one row may be longer.
+    keep : Keep
+        Columns that go with the rows.
     """
 
     column: str | None
@@ -37,6 +40,7 @@ class TextReader(NamedTuple):
     nulls: Nulls
     batch_rows: int
     batch_bytes: int = PIECE_BYTES
+    keep: Keep = NOTHING
 
     def check(self, sources: Sequence[Source]) -> None:
         """See that files have the column, as far as their formats say it, before anything is read.
@@ -46,12 +50,13 @@ class TextReader(NamedTuple):
         SourceFormatError, ModuleNotFoundError
             As :meth:`read`.
         """
-        column = self.column or _DEFAULT_COLUMN
+        column = self.column or DEFAULT_COLUMN
         for source in sources:
             if source.kind in ("parquet", "arrow"):
                 schema = arrow_files.schema_of(source)
                 if schema is not None:
                     arrow_files.check_column(source, column, schema)
+                    self.keep.among(source, schema.names)
 
     def read(self, source: Source) -> Iterator[Batch]:
         """Rows of a file, some at a time.
@@ -69,12 +74,12 @@ class TextReader(NamedTuple):
             yield checked(source, piece, self.errors, self.nulls)
 
     def _pieces(self, source: Source) -> Iterator[Piece]:
-        column = self.column or _DEFAULT_COLUMN
+        column = self.column or DEFAULT_COLUMN
         size = (self.batch_rows, self.batch_bytes)
         if source.kind == "text":
             return read_text(source, *size)
         if source.kind == "jsonl":
-            return read_json_lines(source, column, *size, self.errors)
+            return read_json_lines(source, column, *size, self.errors, self.keep)
         if source.kind in ("csv", "tsv"):
-            return read_separated(source, column, *size, self.errors)
-        return arrow_files.pieces(source, column, *size)
+            return read_separated(source, column, *size, self.errors, self.keep)
+        return arrow_files.pieces(source, column, *size, self.keep)

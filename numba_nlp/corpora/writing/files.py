@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
+import decimal
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +15,7 @@ from numba_nlp._atomic import atomic_writer
 from numba_nlp._extras import extra
 from numba_nlp.corpora.writing.npz import write_npz
 from numba_nlp.corpora.writing.results import Encoded, Result
+from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.packing import Remainder, pack
 from numba_nlp.vocabulary import Vocabulary
 
@@ -65,6 +68,8 @@ def write_rows(
     ------
     OSError
         It cannot be written; what was there stays.
+    UnsupportedFeatureError
+        The format has not what a row holds.
     """
     try:
         _write(path, kind, results, metadata, packing)
@@ -73,6 +78,13 @@ def write_rows(
         if error.errno is not None and error.filename is None and str(path) != "-":
             error.filename = str(path)
         raise
+    except Exception as error:
+        # such as objects without entries, which Parquet has not
+        if not type(error).__module__.startswith("pyarrow"):
+            raise
+        raise UnsupportedFeatureError(
+            f"{path}: cannot be written as {kind} ({error}); write JSON lines (.jsonl), or keep other columns"
+        ) from error
 
 
 def _write(
@@ -113,11 +125,22 @@ def _stdout() -> Iterator[BinaryIO]:
 
 
 def _json(row: Any) -> str:
-    return json.dumps(row, ensure_ascii=False)
+    return json.dumps(row, ensure_ascii=False, default=_as_json)
+
+
+def _as_json(value: Any) -> str:
+    """Dates and times as ISO 8601 has them, decimals as they are written."""
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return str(value)
+    raise UnsupportedFeatureError(
+        f"a kept column holds {type(value).__name__}, which JSON has not; write Parquet or Arrow, or keep others"
+    )
 
 
 def _write_parquet(stream: BinaryIO, results: Iterable[Result], metadata: Mapping[str, str]) -> None:
-    extra("pyarrow")
+    pa = extra("pyarrow")
     from pyarrow import parquet
 
     with contextlib.ExitStack() as stack:
@@ -128,10 +151,11 @@ def _write_parquet(stream: BinaryIO, results: Iterable[Result], metadata: Mappin
                 first = dict(metadata)
                 schema = batch.schema.with_metadata(first)
                 storage: dict[str, Any] = {}
-                if isinstance(result, Encoded):
+                if "ids" in schema.names and schema.field("ids").type == pa.list_(pa.int32()):
                     others = [name for name in schema.names if name != "ids"]
                     storage = {"use_dictionary": others, "column_encoding": {_IDS: "BYTE_STREAM_SPLIT"}}
                 writer = stack.enter_context(parquet.ParquetWriter(stream, schema, compression="zstd", **storage))
+            _check_types(schema, batch.schema)
             if len(result):
                 writer.write_batch(batch.replace_schema_metadata(first), row_group_size=len(result))
         writer.add_key_value_metadata({name: text for name, text in metadata.items() if name not in first})
@@ -145,6 +169,28 @@ def _write_arrow(stream: BinaryIO, results: Iterable[Result], metadata: Mapping[
         for result in results:
             batch = result.arrow().replace_schema_metadata(dict(metadata))
             if writer is None:
-                writer = stack.enter_context(new(stream, batch.schema))
+                before = batch
+                # a file has a dictionary once, and what is added to it
+                options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+                writer = stack.enter_context(new(stream, batch.schema, options=options))
+            _check_types(before.schema, batch.schema)
+            columns = [
+                pa.chunked_array([old.slice(0, 0), column]).unify_dictionaries().chunk(1)
+                if pa.types.is_dictionary(column.type)
+                else column
+                for old, column in zip(before.columns, batch.columns, strict=True)
+            ]
+            before = pa.RecordBatch.from_arrays(columns, schema=batch.schema)
             if len(result):
-                writer.write_batch(batch)
+                writer.write_batch(before)
+
+
+def _check_types(first: Any, schema: Any) -> None:
+    """Refuse rows of other columns than those before."""
+    if not schema.equals(first):
+        others = [f"{field.name!r} ({field.type})" for field in schema if field not in list(first)]
+        columns = ", ".join(others) or "fewer, or in another order"
+        raise UnsupportedFeatureError(
+            f"files have other columns than the first one, or of other types, and cannot be written as one: {columns}; "
+            "write a folder, or JSON lines (.jsonl), or keep others"
+        )
