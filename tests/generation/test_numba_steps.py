@@ -58,10 +58,11 @@ def test_scores_are_those_of_torch(model: Any) -> None:
 
 
 def test_activations_have_numbers() -> None:
+    from numba_nlp.generation.packed_parts import activation_code
     from numba_nlp.kernels.step.activations import CODES
     from numba_nlp.models.layers.activations import ACTIVATIONS
 
-    assert {decode_plan._code(function) for function in ACTIVATIONS.values()} == set(CODES.values())
+    assert {activation_code(function) for function in ACTIVATIONS.values()} == set(CODES.values())
 
 
 @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
