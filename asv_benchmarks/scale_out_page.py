@@ -54,7 +54,7 @@ all in it. The files of both are the same, byte for byte.
 | bytes of Parquet an id | {bytes_per_id:.2f} | |
 | largest memory of a worker, MB | {memory:.0f} | |
 
-More than 1 is balance: shards go to whichever worker is free, while each run has its half, which costs time where
+A share above 1 is balance: shards go to whichever worker is free, while each run has its half, which costs time where
 something disturbs one of them.
 
 The corpus repeats itself, so the cache of words is warm. Text that was never seen is encoded at {unseen:.0f} instead of

@@ -1,8 +1,8 @@
-"""Training of tiny encoders on made-up sentences, for the examples: a few seconds, no download.
+"""Training of tiny models on made-up sentences, for the examples: a few seconds, no download.
 
-Each example makes sentences whose answers it knows, trains a WordPiece vocabulary and a BERT of two layers on some of
-them, writes a checkpoint folder as transformers has it, and asks the pipeline about others. The models know nothing but
-these sentences; how they are made, saved and asked is the same for large ones.
+Each example makes sentences whose answers it knows, trains a vocabulary and a model of two layers (a BERT, where it
+reads) on some of them, writes a checkpoint folder as transformers has it, and asks the pipeline about others. Models
+know nothing but these sentences; how they are made, saved and asked is the same for large ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numba_nlp as nlp
 from numba_nlp.models import create_model, save_model
 from vocab_tools.training import train_wordpiece
 
-__all__ = ["new_checkpoint", "texts_of", "train", "train_folder"]
+__all__ = ["fit", "new_checkpoint", "next_token_loss", "texts_of", "train", "train_folder"]
 
 #: Sizes of the encoders.
 SIZES = {
@@ -74,7 +74,7 @@ def train(
     seed: int = 0,
     **inputs: Any,
 ) -> float:
-    """Train with AdamW, the rate rising in ten steps, then falling to zero; gives the last loss.
+    """Train on texts and their targets; gives the last loss.
 
     Parameters
     ----------
@@ -88,18 +88,44 @@ def train(
     **inputs
         What else the tokenizer is asked for, such as ``return_word_ids=True``.
     """
+
+    def step(random: np.random.Generator) -> torch.Tensor:
+        texts, targets = batch(random)
+        encoded = tokenizer(*texts, padding=True, return_tensors="pt", **inputs)
+        return loss_of(model(**encoded), encoded, targets)
+
+    return fit(model, step, steps, rate=rate, seed=seed)
+
+
+def fit(
+    model: Any, loss: Callable[[np.random.Generator], torch.Tensor], steps: int, *, rate: float = 1e-3, seed: int = 0
+) -> float:
+    """Steps of AdamW, the rate rising in ten of them, then falling to zero; gives the last loss."""
     random = np.random.default_rng(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min((step + 1) / 10, 1 - step / steps))
     for _ in range(steps):
-        texts, targets = batch(random)
-        encoded = tokenizer(*texts, padding=True, return_tensors="pt", **inputs)
-        loss = loss_of(model(**encoded), encoded, targets)
+        found = loss(random)
         optimizer.zero_grad()
-        loss.backward()
+        found.backward()
         optimizer.step()
         schedule.step()
-    return float(loss.detach())
+    return float(found.detach())
+
+
+def next_token_loss(logits: torch.Tensor, tokens: torch.Tensor, are_real: torch.Tensor) -> torch.Tensor:
+    """How badly each token is predicted from those before it, padding aside.
+
+    Parameters
+    ----------
+    logits : float32[rows, tokens - 1, vocabulary]
+        Behind each token but the last.
+    tokens : int64[rows, tokens]
+    are_real : bool[rows, tokens]
+        False: padding.
+    """
+    targets = torch.where(are_real, tokens, -100)[:, 1:]  # cross_entropy passes over -100
+    return torch.nn.functional.cross_entropy(logits.transpose(1, 2), targets)
 
 
 def texts_of(batch: Batch) -> list[str]:

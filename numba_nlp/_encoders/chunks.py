@@ -8,6 +8,7 @@ the processor's cache. Threads take the chunks in order, so few of them ever wai
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -21,6 +22,8 @@ __all__ = ["CHUNK_BYTES", "Chunk", "Source", "Worker", "encode_in_chunks"]
 
 #: Most bytes of text in a chunk, if its rows are not longer.
 CHUNK_BYTES = 1 << 19
+#: Seconds between two looks whether others have written what they write, which takes them less than a millisecond.
+_PAUSE = 1e-4
 
 
 class Chunk(NamedTuple):
@@ -101,14 +104,11 @@ class _Result:
         self._with_spans = with_spans
         self.arrays = self._new_arrays(room)
         self.filled = 0
-        #: Share of all work that ``filled`` comes from.
-        self._done = 0.0
         self._next_row = 0
         self._waiting: dict[int, _Encoded] = {}
         self._finishing = 0
-        # held by itself: an interrupt may come between a Condition, whose methods are Python's, and its `with` block
+        # no Condition: its methods are Python's, and an interrupt within one may leave the lock held
         self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
 
     def _new_arrays(self, size: int) -> list[NDArray[Any]]:
         """Memory for ids, and for starts and ends.
@@ -129,10 +129,12 @@ class _Result:
             known = chunk.first == self._next_row and self.filled + chunk.most_ids + SPARE_IDS <= self.arrays[0].size
             return self.filled if known else None
 
-    def add(self, chunk: _Encoded) -> list[tuple[_Encoded, int]]:
+    def add(self, chunk: _Encoded) -> list[tuple[_Encoded, int]] | None:
         """Take a chunk; gives the chunks that can be finished now, each with its place.
 
-        Whoever gets some calls :meth:`finished` when they are done.
+        Whoever gets some calls :meth:`finished` when they are done. None: there is no room, and others still write into
+        the arrays, so that they cannot be copied; nothing was taken. Nobody else gets chunks before this one is taken,
+        so that those who write become fewer.
         """
         with self._lock:
             if chunk.first != self._next_row:
@@ -141,36 +143,35 @@ class _Result:
                 self._waiting[chunk.first] = chunk._replace(ids=kept, spans=spans)
                 return []
             placed = []
+            filled, last = self.filled, chunk
             next_chunk: _Encoded | None = chunk
             while next_chunk is not None:
-                placed.append((next_chunk, self.filled))
-                self.filled += next_chunk.n_ids
-                self._done = next_chunk.done
-                self._next_row = next_chunk.last
-                next_chunk = self._waiting.pop(self._next_row, None)
-            # Nobody may write into the old arrays while they are copied. Several may wait here; whoever is woken first
-            # makes room for all chunks that are placed.
-            while self.filled > self.arrays[0].size:
+                last = next_chunk
+                placed.append((last, filled))
+                filled += last.n_ids
+                next_chunk = self._waiting.get(last.last)
+            if filled > self.arrays[0].size:
                 if self._finishing:
-                    self._changed.wait()
-                else:
-                    self._grow()
+                    return None
+                self._grow(filled, last.done)
+            for other, _ in placed[1:]:
+                del self._waiting[other.first]
+            self.filled, self._next_row = filled, last.last
             self._finishing += 1
             return placed
 
     def finished(self) -> None:
         with self._lock:
             self._finishing -= 1
-            self._changed.notify_all()
 
-    def _grow(self) -> None:
-        """Make room for what is expected from what there is.
+    def _grow(self, filled: int, done: float) -> None:
+        """Make room for what is expected where so many ids come from so much of the work.
 
         The worst case, an id a byte, would be new memory from the system in every call: a sixth of the time. What the
         first rows are like may mislead, so the arrays become at most eight times as long at once.
         """
-        expected = int(self.filled * (1 + 1 / 32) / self._done) if self._done > 0 else self.filled
-        size = max(min(expected, 8 * self.filled), self.filled) + (self._spare if self._done < 1 else 0) + SPARE_IDS
+        expected = int(filled * (1 + 1 / 32) / done) if done > 0 else filled
+        size = max(min(expected, 8 * filled), filled) + (self._spare if done < 1 else 0) + SPARE_IDS
         arrays = self._new_arrays(size)
         for grown, array in zip(arrays, self.arrays, strict=True):
             grown[: array.size] = array
@@ -228,7 +229,7 @@ def encode_in_chunks(
                 chunk = source.next_chunk()
                 if chunk is None:
                     break
-                _encode_chunk(result, worker, chunk, fill_spans)
+                _encode_chunk(result, worker, chunk, fill_spans, errors)
         finally:
             worker.close()
 
@@ -256,7 +257,13 @@ def encode_in_chunks(
     return Encoded(values, result.offsets, starts, ends)
 
 
-def _encode_chunk(result: _Result, worker: Worker, chunk: Chunk, fill_spans: Callable[..., None] | None) -> None:
+def _encode_chunk(
+    result: _Result,
+    worker: Worker,
+    chunk: Chunk,
+    fill_spans: Callable[..., None] | None,
+    errors: list[BaseException],
+) -> None:
     place = result.place_of(chunk)
     target = worker.buffer(chunk.most_ids + SPARE_IDS) if place is None else result.arrays[0][place:]
     # where the first row starts is the last end of the chunk before, which may be written at the same time
@@ -269,7 +276,11 @@ def _encode_chunk(result: _Result, worker: Worker, chunk: Chunk, fill_spans: Cal
     n = chunk.encode(worker.context, target, result.offsets[chunk.first : chunk.last + 1], *spans)
     ids = target[:n] if place is None else None
     spans = tuple(array[:n] for array in spans) if place is None else ()
-    placed = result.add(_Encoded(chunk.first, chunk.last, ids, spans, n, chunk.done))
+    encoded_chunk = _Encoded(chunk.first, chunk.last, ids, spans, n, chunk.done)
+    while (placed := result.add(encoded_chunk)) is None:
+        if errors:  # whoever failed may never be done with what it writes
+            return
+        time.sleep(_PAUSE)
     if not placed:
         return
     try:

@@ -27,7 +27,9 @@ def warmup_command(
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(help="The folder of a checkpoint, or its name on the hub, to generate from; may be repeated."),
+        typer.Option(
+            help="The folder of a checkpoint, or its name on the hub, to generate from or to read by; may be repeated."
+        ),
     ] = None,
     option: options.Option = None,
 ) -> None:
@@ -46,14 +48,18 @@ def warmup_command(
 
 
 def _warm_up_model(folder: str) -> str:
-    """Generate two tokens by each way of choosing, where the model generates."""
+    """Generate two tokens by each way of choosing, where the model generates; else read three."""
     import numpy as np
 
     from numba_nlp.models import load_model
+    from numba_nlp.models.encoder import EncoderModel
 
     model = load_model(folder)
     if model.head not in _GENERATING:
-        return f"nothing to compile for the head {model.head!r},"
+        if not isinstance(model, EncoderModel):
+            return f"nothing to compile for the head {model.head!r},"
+        model.infer(input_ids=np.ones((1, 3), np.int64))
+        return "reading"
     ways: list[dict[str, Any]] = [{}, {"num_beams": 2}, {"do_sample": True, "seed": 0}]
     for choosing in ways:
         model.generate(np.ones((1, 3), np.int64), max_new_tokens=2, **choosing)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numba_nlp.generation.calls import generate
     from numba_nlp.generation.clock import StepClock
     from numba_nlp.generation.description import describe
+    from numba_nlp.generation.inference import infer
     from numba_nlp.generation.outputs import GenerationOutput
     from numba_nlp.generation.scoring import score
     from numba_nlp.generation.streaming import TextPiece, TextStreamer
@@ -25,6 +26,7 @@ __all__ = [
     "TextStreamer",
     "describe",
     "generate",
+    "infer",
     "score",
 ]
 
@@ -35,6 +37,7 @@ _HOMES = {
     "TextStreamer": "streaming",
     "describe": "description",
     "generate": "calls",
+    "infer": "inference",
     "score": "scoring",
 }
 

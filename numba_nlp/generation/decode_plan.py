@@ -14,16 +14,23 @@ import torch
 from torch import Tensor, nn
 
 from numba_nlp.generation.balance import channel_scales
+from numba_nlp.generation.encoder_weights import encoder_weights
+from numba_nlp.generation.packed_parts import (
+    activation_code,
+    array_of,
+    feed_forward_of,
+    matrices_of,
+    no_matrices,
+    norms_of,
+)
 from numba_nlp.generation.packing import WeightKind, pack_matrices
 from numba_nlp.generation.weights_seen import WeightsSeen, look_at_weights
-from numba_nlp.kernels.step.activations import CODES
 from numba_nlp.kernels.step.any_kind import AnyMatrices, of_any_kind
 from numba_nlp.kernels.step.decoder_memory import DecoderWeights
 from numba_nlp.kernels.step.row_blocks import COLUMNS
 from numba_nlp.models.decoder import DecoderModel
+from numba_nlp.models.encoder import EncoderModel
 from numba_nlp.models.encoder_decoder import EncoderDecoder
-from numba_nlp.models.layers.activations import ACTIVATIONS
-from numba_nlp.models.layers.norms import RmsNorm
 from numba_nlp.models.layers.positions import CountedSines, LearnedPositions
 
 __all__ = ["Plan", "Weights", "check_weights", "forget_packed", "has_step", "plan_of"]
@@ -39,8 +46,9 @@ class Plan(NamedTuple):
     kind : {"float32", "float16", "bfloat16", "int8"}
         How matrices are kept.
     decoder : DecoderWeights
+        Of a decoder, or of an encoder alone.
     encoder : DecoderWeights or None
-        None: the model is a decoder alone.
+        Of the encoder beside a decoder.
     source_maps : AnyMatrices or None
         For each layer of the decoder, keys and values of what the encoder gives.
     """
@@ -89,7 +97,7 @@ def plan_of(model: Any, weights: Weights = "auto") -> Plan:
     Parameters
     ----------
     model : Model
-        One that `has_step`.
+        One that `has_step`, or an encoder.
     weights : {"auto", "float32", "float16", "bfloat16", "int8"}
         How they are kept. "auto": by as few bits as hold all of them exactly, 16 if the checkpoint had such numbers.
 
@@ -115,7 +123,12 @@ def plan_of(model: Any, weights: Weights = "auto") -> Plan:
 
 
 def _refuse_weights(model: Any, kind: WeightKind) -> None:
-    """Refuse weights that a kind does not hold."""
+    """Refuse weights that a kind does not hold.
+
+    What an encoder gives is looked at by those who ask it: in float32 it may be no number.
+    """
+    if isinstance(model, EncoderModel) and kind == "float32":
+        return
     most = 65504.0 if kind == "float16" else torch.finfo(torch.float32).max
     for name, tensor in model.named_parameters():
         largest = float(tensor.detach().abs().max()) if tensor.numel() else 0.0
@@ -146,57 +159,12 @@ def _fewest_bits(model: Any) -> WeightKind:
     return "float32"
 
 
-def _array(tensor: Tensor) -> np.ndarray:
-    """Values as float32; a view where they are."""
-    return tensor.detach().to("cpu", torch.float32).contiguous().numpy()
-
-
-def _empty(kind: WeightKind) -> AnyMatrices:
-    """No matrix, of the same types."""
-    like = of_any_kind(pack_matrices([np.zeros((1, 1), np.float32)], None, kind), kind)
-    return AnyMatrices(like.kind, like.panels[:0], like.scales[:0], like.sums[:0], like.bias[:0], 0, 0)
-
-
-def _matrices(
-    linears: Sequence[Any],
-    kind: WeightKind,
-    rows: slice = slice(None),
-    *,
-    deeper: bool = False,
-    columns: Sequence[np.ndarray] | None = None,
-) -> AnyMatrices:
-    """The matrices of linear maps, some rows of them; ``deeper``: for input that fills whole panels.
-
-    ``columns``: of each, what its columns are multiplied with.
-    """
-    if not linears:
-        return _empty(kind)
-    weights = [_array(linear.weight[rows]) for linear in linears]
-    if columns is not None:
-        weights = [matrix * factors for matrix, factors in zip(weights, columns, strict=True)]
-    more = -weights[0].shape[1] % COLUMNS
-    if deeper and more:
-        weights = [np.pad(matrix, ((0, 0), (0, more))) for matrix in weights]
-    biases = None if linears[0].bias is None else [_array(linear.bias[rows]) for linear in linears]
-    return of_any_kind(pack_matrices(weights, biases, kind), kind)
-
-
-def _norms(norms: Sequence[Any], width: int) -> np.ndarray:
-    """Weights and bias of each, float32 ``[norms, 2, width]``; zeros for what is none."""
-    found = np.zeros((len(norms), 2, width), np.float32)
-    for place, norm in zip(found, norms, strict=True):
-        if isinstance(norm, RmsNorm | nn.LayerNorm):
-            place[0] = _array(norm.weight)
-            if isinstance(norm, nn.LayerNorm):
-                place[1] = _array(norm.bias)
-    return found
-
-
 def _balance(norms: np.ndarray, weights: Sequence[Tensor], kind: WeightKind) -> list[np.ndarray] | None:
     """Divide norms for int8, float32 ``[norms, 2, width]``; what the columns of those that read them get instead."""
     if kind != "int8":
         return None
-    factors = [channel_scales(norm[0], norm[1], [_array(weight)]) for norm, weight in zip(norms, weights, strict=True)]
+    pairs = zip(norms, weights, strict=True)
+    factors = [channel_scales(norm[0], norm[1], [array_of(weight)]) for norm, weight in pairs]
     norms /= np.stack(factors)[:, None]
     return factors
 
@@ -216,38 +184,18 @@ def _balance_blocks(
     )
 
 
-def _code(activation: Any) -> int:
-    """Number of an activation function, under whatever name config.json has it."""
-    return next(code for name, code in CODES.items() if ACTIVATIONS[name] is activation)
-
-
-def _feed_forward(
-    blocks: Sequence[Any], kind: WeightKind, wider: WeightKind, columns: Sequence[np.ndarray] | None
-) -> tuple[AnyMatrices, AnyMatrices, AnyMatrices]:
-    """Inner map, gate and outer map of each block, the last one of another kind."""
-    parts = [block.feed_forward for block in blocks]
-    if parts[0].gated:
-        half = parts[0].inner.weight.shape[0] // 2
-        inner = [part.inner for part in parts]
-        first = _matrices(inner, kind, slice(half, None), columns=columns)
-        gate = _matrices(inner, kind, slice(0, half), columns=columns)
-    else:
-        first, gate = _matrices([part.inner for part in parts], kind, columns=columns), _empty(kind)
-    return first, gate, _matrices([part.output for part in parts], wider, deeper=True)
-
-
 def _logits(
     weight: Tensor, bias: np.ndarray | None, kind: WeightKind, columns: Sequence[np.ndarray] | None
 ) -> tuple[AnyMatrices, AnyMatrices]:
     """The output layer, cut where panels are whole, so that logits stand without gaps."""
-    matrix, whole = _array(weight), len(weight) // COLUMNS * COLUMNS
+    matrix, whole = array_of(weight), len(weight) // COLUMNS * COLUMNS
     if columns is not None:
         matrix = matrix * columns[0]
     parts = []
     for rows in (slice(0, whole), slice(whole, None)):
         biases = None if bias is None else [bias[rows]]
         some = pack_matrices([matrix[rows]], biases, kind) if len(matrix[rows]) else None
-        parts.append(_empty(kind) if some is None else of_any_kind(some, kind))
+        parts.append(no_matrices(kind) if some is None else of_any_kind(some, kind))
     return parts[0], parts[1]
 
 
@@ -262,8 +210,10 @@ def _wider(kind: WeightKind, rms_norm: bool) -> WeightKind:
 def _pack(model: Any, kind: WeightKind) -> Plan:
     if isinstance(model, DecoderModel):
         return Plan(kind, _decoder(model, kind), None, None)
+    if isinstance(model, EncoderModel):
+        return Plan(kind, encoder_weights(model, kind), None, None)
     wider = _wider(kind, model.settings.decoder.rms_norm)
-    maps = _matrices([block.source_attention.kv for block in model.decoder.blocks], wider)
+    maps = matrices_of([block.source_attention.kv for block in model.decoder.blocks], wider)
     return Plan(kind, _stack(model, kind, decoder=True), _stack(model, kind, decoder=False), maps)
 
 
@@ -273,15 +223,15 @@ def _decoder(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
     blocks = list(decoder.blocks)
     assert model.output is not None
     weight = decoder.tokens.weight if model.output.weight is None else model.output.weight
-    bias = None if model.output.bias is None else _array(model.output.bias)
-    edge_norms = _norms([None, decoder.norm], s.width)
-    norms = _norms(
+    bias = None if model.output.bias is None else array_of(model.output.bias)
+    edge_norms = norms_of([None, decoder.norm], s.width)
+    norms = norms_of(
         [norm for block in blocks for norm in (block.attention_norm, None, block.feed_forward_norm)], s.width
     ).reshape(-1, 3, 2, s.width)
     end = isinstance(decoder.norm, nn.LayerNorm)
     logits, last_logits = _logits(weight, bias, kind, _balance(edge_norms[1:], [weight], kind) if end else None)
     for_qkv, _, for_inner = _balance_blocks(norms, blocks, kind) if s.norm_first else (None, None, None)
-    inner, gate, outer = _feed_forward(blocks, kind, kind, for_inner)
+    inner, gate, outer = feed_forward_of(blocks, kind, kind, for_inner)
     return DecoderWeights(
         layers=len(blocks),
         heads=s.heads,
@@ -292,22 +242,22 @@ def _decoder(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
         with_source=False,
         begin=False,
         end=end,
-        activation=_code(blocks[0].feed_forward.activation),
+        activation=activation_code(blocks[0].feed_forward.activation),
         epsilon=s.norm_epsilon,
         embedding_scale=np.float32(1),
         output_scale=np.float32(1),
         position_offset=0,
         position_padding=-1,
-        tokens=_array(decoder.tokens.weight),
-        positions=_array(decoder.positions.weight),
+        tokens=array_of(decoder.tokens.weight),
+        positions=array_of(decoder.positions.weight),
         scales=np.array(s.scales, np.float32),
         distances=np.zeros((s.heads, 0), np.float32),
         edge_norms=edge_norms,
         norms=norms,
-        qkv=_matrices([block.attention.qkv for block in blocks], kind, columns=for_qkv),
-        joined=_matrices([block.attention.output for block in blocks], kind),
-        query=_empty(kind),
-        source_joined=_empty(kind),
+        qkv=matrices_of([block.attention.qkv for block in blocks], kind, columns=for_qkv),
+        joined=matrices_of([block.attention.output for block in blocks], kind),
+        query=no_matrices(kind),
+        source_joined=no_matrices(kind),
         inner=inner,
         gate=gate,
         outer=outer,
@@ -325,20 +275,20 @@ def _stack(model: EncoderDecoder, kind: WeightKind, *, decoder: bool) -> Decoder
     wider = _wider(kind, shape.rms_norm)
     if not decoder:
         kind = wider
-    edge_norms = _norms([stack.begin, stack.end], shape.width)
-    norms = _norms(
+    edge_norms = norms_of([stack.begin, stack.end], shape.width)
+    norms = norms_of(
         [norm for block in blocks for norm in (block.attention_norm, block.source_norm, block.feed_forward_norm)],
         shape.width,
     ).reshape(-1, 3, 2, shape.width)
     for_qkv, for_query, for_inner = _balance_blocks(norms, blocks, kind) if shape.norm_first else (None, None, None)
-    inner, gate, outer = _feed_forward(blocks, kind, wider, for_inner)
-    logits, last_logits = _empty(kind), _empty(kind)
+    inner, gate, outer = feed_forward_of(blocks, kind, wider, for_inner)
+    logits, last_logits = no_matrices(kind), no_matrices(kind)
     # torch embeds the tokens of a source
     tokens, positions, offset, padding = np.zeros((0, shape.width), np.float32), None, 0, -1
     if decoder:
         for_logits = _balance(edge_norms[1:], [_output_weight(model)], kind) if s.norm_end else None
         logits, last_logits = _output(model, kind, for_logits)
-        tokens = _array(_tokens(model).weight)
+        tokens = array_of(_tokens(model).weight)
         positions, offset, padding = _positions(stack.positions)
     return DecoderWeights(
         layers=len(blocks),
@@ -350,7 +300,7 @@ def _stack(model: EncoderDecoder, kind: WeightKind, *, decoder: bool) -> Decoder
         with_source=decoder,
         begin=s.norm_begin,
         end=s.norm_end,
-        activation=_code(blocks[0].feed_forward.activation),
+        activation=activation_code(blocks[0].feed_forward.activation),
         epsilon=shape.norm_epsilon,
         embedding_scale=np.float32(s.embedding_scale),
         output_scale=np.float32(s.output_scale),
@@ -362,10 +312,10 @@ def _stack(model: EncoderDecoder, kind: WeightKind, *, decoder: bool) -> Decoder
         distances=_distances(stack.relative, shape.heads, both_sides=not decoder),
         edge_norms=edge_norms,
         norms=norms,
-        qkv=_matrices([block.attention.qkv for block in blocks], kind, columns=for_qkv),
-        joined=_matrices([block.attention.output for block in blocks], wider),
-        query=_matrices([block.source_attention.query for block in blocks if decoder], kind, columns=for_query),
-        source_joined=_matrices([block.source_attention.output for block in blocks if decoder], wider),
+        qkv=matrices_of([block.attention.qkv for block in blocks], kind, columns=for_qkv),
+        joined=matrices_of([block.attention.output for block in blocks], wider),
+        query=matrices_of([block.source_attention.query for block in blocks if decoder], kind, columns=for_query),
+        source_joined=matrices_of([block.source_attention.output for block in blocks if decoder], wider),
         inner=inner,
         gate=gate,
         outer=outer,
@@ -378,7 +328,7 @@ def _output(
     model: EncoderDecoder, kind: WeightKind, columns: Sequence[np.ndarray] | None
 ) -> tuple[AnyMatrices, AnyMatrices]:
     assert model.output is not None
-    biases = [_array(bias).reshape(-1) for bias in (model.output.bias, model.logits_bias) if bias is not None]
+    biases = [array_of(bias).reshape(-1) for bias in (model.output.bias, model.logits_bias) if bias is not None]
     return _logits(_output_weight(model), np.sum(biases, axis=0) if biases else None, kind, columns)
 
 
@@ -396,7 +346,7 @@ def _positions(positions: Any) -> tuple[np.ndarray | None, int, int]:
     """Table of positions, its row for the first token, and the token that has none."""
     if positions is None:
         return None, 0, -1
-    table = _array(positions.weight)
+    table = array_of(positions.weight)
     if isinstance(positions, CountedSines):
         return table, positions.padding + 1, positions.padding
     return table, positions.unused if isinstance(positions, LearnedPositions) else 0, -1
@@ -407,7 +357,7 @@ def _distances(relative: Any, heads: int, *, both_sides: bool) -> np.ndarray:
     if relative is None:
         return np.zeros((heads, 0), np.float32)
     buckets = relative.bucket_of if both_sides else relative.bucket_of[: relative.farthest + 1].flip(0)
-    return np.ascontiguousarray(_array(relative.weight)[buckets.cpu().numpy()].T)
+    return np.ascontiguousarray(array_of(relative.weight)[buckets.cpu().numpy()].T)
 
 
 def _renew_lock() -> None:

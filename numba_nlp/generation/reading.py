@@ -76,6 +76,31 @@ class Reader:
             )  # fmt: skip
         return held
 
+    def rows(self, embedded: torch.Tensor, mask: np.ndarray) -> torch.Tensor:
+        """Hidden states of an encoder alone.
+
+        Parameters
+        ----------
+        embedded : Tensor
+            ``[rows, width, model width]``.
+        mask : ndarray
+            bool ``[rows, width]``: which tokens count; in a row without any all do.
+
+        Returns
+        -------
+        Tensor
+            float32 of the same shape; zeros for what does not count.
+        """
+        weights = self._plan.decoder
+        mask = mask | ~mask.any(1, keepdims=True)
+        found = np.zeros(embedded.shape, np.float32)
+        no_memory = new_row_memory(weights, np.ones((0, 0), bool), 1, 0)
+        for some, scratch in _chunks(mask, weights, self._plan.kind, self._team.n_threads):
+            hidden = _taken(embedded, some)
+            self._read(some, False, weights, no_memory, scratch, hidden)
+            found[some.tokens] = hidden
+        return torch.from_numpy(found)
+
     def prompts(self, prompts: Rows, memory: RowMemory) -> np.ndarray:
         """Read the prompts of a decoder alone.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from numba_nlp.generation.steps import Steps
 from numba_nlp.generation.torch_steps import TorchSteps
 from numba_nlp.kernels.words import VECTOR
 
-__all__ = ["StepEngine", "choose_steps", "opened_steps"]
+__all__ = ["StepEngine", "choose_plan", "choose_steps", "opened_steps"]
 
 StepEngine = Literal["auto", "numba", "torch"]
 #: Numbers of models whose steps Numba computes in float32; it has no wider ones.
@@ -43,6 +43,24 @@ def choose_steps(model: Any, engine: StepEngine = "auto", weights: Weights = "au
     UnsupportedFeatureError
         Numba is asked for and has no step for this model.
     """
+    return choose_plan(model, engine, weights, _why_no_step)
+
+
+def choose_plan(model: Any, engine: StepEngine, weights: Weights, why_not: Callable[[Any], str | None]) -> Plan | None:
+    """The packed weights of a model that Numba computes, or None where torch does.
+
+    Parameters
+    ----------
+    model, engine, weights
+        As of :func:`choose_steps`.
+    why_not : callable
+        Why Numba cannot compute a model; None: it can.
+
+    Raises
+    ------
+    ValueError, UnsupportedFeatureError
+        As of :func:`choose_steps`.
+    """
     if engine not in ("auto", "numba", "torch"):
         raise ValueError(f"`engine` must be 'auto', 'numba' or 'torch', got {engine!r}")
     check_weights(weights)
@@ -53,7 +71,7 @@ def choose_steps(model: Any, engine: StepEngine = "auto", weights: Weights = "au
                 "leave out `weights`, or leave out `engine`"
             )
         return None
-    why = _why_not(model)
+    why = why_not(model) or _why_not_here(model)
     if why is not None:
         if engine == "numba" or weights != "auto":
             asked = "`engine` 'numba'" if engine == "numba" else f"`weights` {weights!r}"
@@ -65,13 +83,18 @@ def choose_steps(model: Any, engine: StepEngine = "auto", weights: Weights = "au
     return plan_of(model, weights)
 
 
-def _why_not(model: Any) -> str | None:
+def _why_no_step(model: Any) -> str | None:
     """Why Numba has no step for a model; None: it has."""
     if not has_step(model):
         return f"Numba has no step for the family {model.family!r}"
     changed = what_was_changed(model)
     if changed is not None:
         return f"Numba computes models as they were made, and {changed}"
+    return None
+
+
+def _why_not_here(model: Any) -> str | None:
+    """Why Numba computes nothing where a model is, with numbers of its kind; None: it does."""
     if model.device.type != "cpu":
         return f"Numba's steps are for the CPU, and the model is on {model.device}"
     if model.dtype not in _DTYPES:

@@ -28,7 +28,7 @@ from numba_nlp.models.model import Model
 from numba_nlp.models.stack import Stack
 from numba_nlp.models.t5 import T5
 
-__all__ = ["what_was_changed"]
+__all__ = ["hooks_of_all", "parts_of", "what_hides_methods", "what_was_changed"]
 
 #: The package's models that have such steps. A subclass may compute something else.
 _MODELS = (Bart, Gpt, Gpt2, T5)
@@ -69,25 +69,41 @@ def what_was_changed(model: Any) -> str | None:
     """
     if type(model) not in _MODELS:
         return f"the model is a {type(model).__name__}, none of the package's own classes"
-    if any(getattr(torch.nn.modules.module, hooks) for hooks in _GLOBAL_HOOKS):
-        return "all modules have hooks, by `register_module_forward_hook` or `register_module_forward_pre_hook`"
+    hooked = hooks_of_all()
+    if hooked is not None:
+        return hooked
     alone = isinstance(model, DecoderModel)
     for name, module in model.named_modules():
         if name and type(module) not in _kinds(name, alone):
             return f"{name} is a {type(module).__name__}"
-        if any(getattr(module, hooks) for hooks in _HOOKS):
-            return f"{name or 'the model'} has hooks"
-        kind: Any = type(module)
-        methods = _methods(kind)
-        if not methods.isdisjoint(vars(module)):
-            replaced = ", ".join(sorted(methods & vars(module).keys()))
-            return f"{name or 'the model'} has methods of its own in place of those of its class: {replaced}"
+        changed = what_hides_methods(name, module)
+        if changed is not None:
+            return changed
         if isinstance(module, nn.Embedding) and module.max_norm is not None:
             return f"{name} has a max_norm"
     for side in ["decoder"] if alone else ["encoder", "decoder"]:
         for why in _unlike_blocks(getattr(model, side), model, side):
             return why
     return _shapes(model)
+
+
+def hooks_of_all() -> str | None:
+    """The words for hooks that all modules have; None: there are none."""
+    if any(getattr(torch.nn.modules.module, hooks) for hooks in _GLOBAL_HOOKS):
+        return "all modules have hooks, by `register_module_forward_hook` or `register_module_forward_pre_hook`"
+    return None
+
+
+def what_hides_methods(name: str, module: nn.Module) -> str | None:
+    """Hooks of a module, or methods that are set on it and hide those of its class; None: nothing does."""
+    if any(getattr(module, hooks) for hooks in _HOOKS):
+        return f"{name or 'the model'} has hooks"
+    kind: Any = type(module)
+    methods = _methods(kind)
+    if not methods.isdisjoint(vars(module)):
+        replaced = ", ".join(sorted(methods & vars(module).keys()))
+        return f"{name or 'the model'} has methods of its own in place of those of its class: {replaced}"
+    return None
 
 
 def _kinds(name: str, alone: bool) -> tuple[type[nn.Module], ...]:
@@ -121,9 +137,9 @@ def _unlike_blocks(stack: Any, model: Any, side: str) -> Iterator[str]:
         yield f"the decoder has {len(blocks)} blocks, another number than the model was made with"
         return
     scales = s.scales if isinstance(model, DecoderModel) else (shape.scale,) * len(blocks)
-    first = _parts(blocks[0]) if blocks else []
+    first = parts_of(blocks[0]) if blocks else []
     for number, block in enumerate(blocks):
-        if _parts(block) != first:
+        if parts_of(block) != first:
             yield f"{side}.blocks.{number} is unlike the first one"
         if block.norm_first != shape.norm_first:
             yield f"{side}.blocks.{number} has norms elsewhere than the model was made with"
@@ -155,7 +171,7 @@ def _unlike_blocks(stack: Any, model: Any, side: str) -> Iterator[str]:
             yield f"{side}.{name} is another norm than the model was made with"
 
 
-def _parts(block: nn.Module) -> list[tuple[Any, ...]]:
+def parts_of(block: nn.Module) -> list[tuple[Any, ...]]:
     """Names and kinds of all modules of a block, and names and shapes of their parameters."""
     return [
         (name, type(module), *((key, None if one is None else one.shape) for key, one in module._parameters.items()))

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from numba_nlp.models.encoder import EncoderModel
+
 __all__ = ["WeightsSeen", "look_at_weights"]
 
 #: Numbers of each tensor that are compared with what they were.
@@ -58,9 +60,10 @@ def look_at_weights(model: Any) -> tuple[list[Tensor], tuple[Any, ...]]:
 
     Parameters
     ----------
-    model : DecoderModel or EncoderDecoder
+    model : DecoderModel, EncoderDecoder or EncoderModel
     """
-    activations = (block.feed_forward.activation for block in model.decoder.blocks)
+    stack = model.encoder if isinstance(model, EncoderModel) else model.decoder
+    activations = (block.feed_forward.activation for block in stack.blocks)
     return [*model.parameters(), *model.buffers()], (model.settings, *activations)
 
 

@@ -11,6 +11,7 @@ from numba_nlp.models.weights import TensorMap
 
 if TYPE_CHECKING:
     from numba_nlp.generation.outputs import GenerationOutput
+    from numba_nlp.models.outputs import ModelOutput
 
 __all__ = ["Model"]
 
@@ -98,6 +99,23 @@ class Model(nn.Module):
         from numba_nlp.generation.calls import generate
 
         return generate(self, input_ids, attention_mask, **options)
+
+    def infer(self, **inputs: Any) -> ModelOutput:
+        """What calling the model gives, without gradients; see :func:`numba_nlp.generation.infer`.
+
+        Parameters
+        ----------
+        **inputs
+            Of the model, and ``at``, ``engine`` and ``weights`` as there.
+
+        Raises
+        ------
+        ValueError, TypeError, UnsupportedFeatureError
+            As there.
+        """
+        from numba_nlp.generation.inference import infer
+
+        return infer(self, **inputs)
 
     def describe(self, **choices: Any) -> dict[str, Any]:
         """What runs where when the model generates; see :func:`numba_nlp.generation.describe`.

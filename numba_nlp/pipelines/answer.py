@@ -20,6 +20,7 @@ from numba_nlp.pipelines.base import Pipeline, Result, to_array
 from numba_nlp.pipelines.model_limits import position_limit
 from numba_nlp.pipelines.offset_rows import join_offsets, offsets_of
 from numba_nlp.pipelines.questions import check_question, join_questions
+from numba_nlp.pipelines.reading_options import ReadingOptions
 from numba_nlp.pipelines.rows import Inputs, take_inputs
 from numba_nlp.pipelines.stopwatch import Stopwatch
 from numba_nlp.pipelines.windows import TokenWindows, cut_windows, encode_texts, window_limit
@@ -34,7 +35,7 @@ _NO_ANSWER = ("[CLS]", "<cls>", "<s>")
 
 
 @dataclass(frozen=True)
-class AnswerOptions:
+class AnswerOptions(ReadingOptions):
     """Options of :class:`Answer`; names and defaults are those of transformers 4.
 
     Attributes
@@ -70,6 +71,7 @@ class AnswerOptions:
     score_within: str = "window"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         whole("top_k", self.top_k, 1)
         whole("max_answer_len", self.max_answer_len, 1)
         for name, least in (("doc_stride", 0), ("max_seq_len", 1), ("max_question_len", 1)):
@@ -284,7 +286,7 @@ class Answer(Pipeline):
         windows = units.windows
         with watch("forward"):
             # transformers 4 tells XLNet the question from the context, 5 has no more pipeline that could
-            out = self.model(**windows.inputs(batch, types=self.model.family == "xlnet"))
+            out = self.infer(options, **windows.inputs(batch, types=self.model.family == "xlnet"))
             starts, ends = to_array(out.start_logits), to_array(out.end_logits)
         with watch("choose"):
             windows.refuse_no_number(batch, starts, ends)

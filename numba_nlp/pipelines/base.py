@@ -175,6 +175,13 @@ class Pipeline:
         """What the model makes of some inputs; counts its time as "forward", and what follows on it as "choose"."""
         raise NotImplementedError
 
+    def infer(self, options: Any, **inputs: Any) -> Any:
+        """What the model makes of inputs, for tasks whose options are :class:`ReadingOptions`."""
+        # here, since this imports torch
+        from numba_nlp.generation.inference import infer
+
+        return infer(self.model, **options.computing, **inputs)
+
     def assemble(
         self,
         rows: Sequence[Any],

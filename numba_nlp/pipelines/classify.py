@@ -14,6 +14,7 @@ from numba_nlp.errors import RowError
 from numba_nlp.kernels.tasks.label_scores import sigmoid_rows, softmax_rows, top_rows
 from numba_nlp.pipelines.base import Pipeline, to_array
 from numba_nlp.pipelines.model_limits import refuse_no_number
+from numba_nlp.pipelines.reading_options import ReadingOptions
 from numba_nlp.pipelines.rows import Inputs, check_text, take_inputs
 from numba_nlp.pipelines.stopwatch import Stopwatch
 from numba_nlp.pipelines.task_config import task_config
@@ -26,7 +27,7 @@ _WAYS = "cut the text with truncation=True, or classify its parts"
 
 
 @dataclass(frozen=True)
-class ClassifyOptions:
+class ClassifyOptions(ReadingOptions):
     """Options of :class:`Classify`.
 
     Attributes
@@ -50,6 +51,7 @@ class ClassifyOptions:
     max_length: int | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.top_k, str):
             choice("top_k", self.top_k, ("best",))
         elif self.top_k is not None:
@@ -186,7 +188,7 @@ class Classify(Pipeline):
     ) -> NDArray[np.float32]:
         """Logits, ``float32[batch, labels]``."""
         with watch("forward"):
-            return to_array(self.model(**units.tokens.batch(batch)).logits)
+            return to_array(self.infer(options, **units.tokens.batch(batch)).logits)
 
     def assemble(
         self,

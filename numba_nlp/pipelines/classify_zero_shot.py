@@ -21,6 +21,7 @@ from numba_nlp.pipelines.base import Pipeline, to_array
 from numba_nlp.pipelines.entailment import find_entailment
 from numba_nlp.pipelines.model_limits import refuse_no_number
 from numba_nlp.pipelines.paired_units import PairedUnits
+from numba_nlp.pipelines.reading_options import ReadingOptions
 from numba_nlp.pipelines.stopwatch import Stopwatch
 from numba_nlp.pipelines.token_units import check_cutting, room_of
 from numba_nlp.tokenizer import Tokenizer
@@ -29,7 +30,7 @@ __all__ = ["ClassifyZeroShot", "ZeroShotOptions", "ZeroShotRows"]
 
 
 @dataclass(frozen=True)
-class ZeroShotOptions:
+class ZeroShotOptions(ReadingOptions):
     """Options of :class:`ClassifyZeroShot`.
 
     Attributes
@@ -56,6 +57,7 @@ class ZeroShotOptions:
     max_length: int | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         labels = self.candidate_labels
         if isinstance(labels, str):
             labels = [label for part in labels.split(",") if (label := part.strip())]
@@ -258,7 +260,7 @@ class ClassifyZeroShot(Pipeline):
     ) -> NDArray[np.float32]:
         """Logits of pairs, ``float32[batch, labels of the model]``."""
         with watch("forward"):
-            return to_array(self.model(**units.batch(batch)).logits)
+            return to_array(self.infer(options, **units.batch(batch)).logits)
 
     def assemble(
         self,

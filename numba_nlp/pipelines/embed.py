@@ -13,6 +13,7 @@ from numba_nlp._arguments import choice, flag, whole
 from numba_nlp.models.families import HEADS
 from numba_nlp.pipelines.base import Pipeline, to_array
 from numba_nlp.pipelines.model_limits import position_limit, refuse_no_number
+from numba_nlp.pipelines.reading_options import ReadingOptions
 from numba_nlp.pipelines.sentence_folder import read_sentence_folder
 from numba_nlp.pipelines.stopwatch import Stopwatch
 from numba_nlp.pipelines.token_units import (
@@ -33,7 +34,7 @@ _LEAST_NORM = 1e-12
 
 
 @dataclass(frozen=True)
-class EmbedOptions:
+class EmbedOptions(ReadingOptions):
     """Options of :class:`Embed`.
 
     Attributes
@@ -65,6 +66,7 @@ class EmbedOptions:
     max_length: int | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         choice("pooling", self.pooling, (*_POOLINGS, "none"))
         flag("normalize", self.normalize)
         flag("windows", self.windows)
@@ -234,21 +236,15 @@ class Embed(Pipeline):
         self, units: _Units, batch: NDArray[np.int64], options: EmbedOptions, watch: Stopwatch
     ) -> NDArray[np.float32]:
         """Vectors, ``float32[batch, width]``, or those of all tokens one after the other."""
-        inputs = units.tokens.batch(batch)
+        from numba_nlp.generation.inference import infer_hidden, infer_vectors
+
+        inputs: dict[str, Any] = {**options.computing, **units.tokens.batch(batch)}
         with watch("forward"):
             if options.pooling != "none":
-                return to_array(self.model.embed(**inputs, pooling=_POOLINGS[options.pooling]))
-            hidden = to_array(self._hidden(inputs))
+                return to_array(infer_vectors(self.model, _POOLINGS[options.pooling], **inputs))
+            hidden = to_array(infer_hidden(self.model, **inputs))
         chosen: NDArray[np.float32] = hidden[inputs["attention_mask"] == 1]
         return chosen
-
-    def _hidden(self, inputs: dict[str, Any]) -> Any:
-        """What the last layer gives, whatever the head."""
-        if hasattr(self.model, "encode_source"):
-            return self.model.encode_source(**inputs)
-        if self.model.head == "none":
-            return self.model(**inputs).last_hidden_state
-        return self.model(**inputs, output_hidden_states=True).hidden_states[-1]
 
     def assemble(
         self,

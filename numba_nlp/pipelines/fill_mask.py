@@ -16,6 +16,7 @@ from numba_nlp.kernels.tasks.word_scores import best_targets, best_tokens
 from numba_nlp.pipelines.base import Pipeline, to_array
 from numba_nlp.pipelines.mask_tokens import absent_ids, find_mask, target_ids
 from numba_nlp.pipelines.model_limits import refuse_no_number
+from numba_nlp.pipelines.reading_options import ReadingOptions
 from numba_nlp.pipelines.stopwatch import Stopwatch
 from numba_nlp.pipelines.token_units import TokenUnits, check_cutting, room_of, tokenize_texts
 from numba_nlp.tokenizer import Tokenizer
@@ -28,7 +29,7 @@ _WAYS = "shorten the text around the mask, or cut its end with truncation=True"
 
 
 @dataclass(frozen=True)
-class FillMaskOptions:
+class FillMaskOptions(ReadingOptions):
     """Options of :class:`FillMask`.
 
     Attributes
@@ -53,6 +54,7 @@ class FillMaskOptions:
     max_length: int | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         whole("top_k", self.top_k, 1)
         if self.targets is not None:
             targets = (self.targets,) if isinstance(self.targets, str) else strings("targets", self.targets)
@@ -239,7 +241,7 @@ class FillMask(Pipeline):
         within = np.arange(row.size) - np.repeat(np.cumsum(counts) - counts, counts)
         masks = units.offsets[batch][row] + within
         with watch("forward"):
-            logits = to_array(self.model(**inputs).logits[row, units.places[masks]])
+            logits = to_array(self.infer(options, at=(row, units.places[masks]), **inputs).logits)
         with watch("choose"):
             refuse_no_number(logits, batch[row], units.first)
             k, targets = self._number_of_words(options), self._targets(options)

@@ -17,6 +17,7 @@ from numba_nlp.kernels.tasks.entities import AVERAGE, FIRST, MAX, join_entities,
 from numba_nlp.pipelines.base import Pipeline, Result, to_array
 from numba_nlp.pipelines.model_limits import position_limit
 from numba_nlp.pipelines.offset_rows import join_offsets, offsets_of
+from numba_nlp.pipelines.reading_options import ReadingOptions
 from numba_nlp.pipelines.stopwatch import Stopwatch
 from numba_nlp.pipelines.tag_schemes import read_labels
 from numba_nlp.pipelines.tag_words import decode_entities, name_tokens
@@ -31,7 +32,7 @@ _BY_WORDS = {"first": FIRST, "max": MAX, "average": AVERAGE}
 
 
 @dataclass(frozen=True)
-class TagOptions:
+class TagOptions(ReadingOptions):
     """Options of :class:`TagTokens`; names and defaults are those of transformers, but for windows.
 
     Attributes
@@ -54,6 +55,7 @@ class TagOptions:
     max_length: int | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         choice("aggregation_strategy", self.aggregation_strategy, ("none", "simple", *_BY_WORDS))
         object.__setattr__(self, "ignore_labels", strings("ignore_labels", self.ignore_labels))
         for name, least in (("stride", 0), ("max_length", 1)):
@@ -197,7 +199,7 @@ class TagTokens(Pipeline):
         """Labels of the tokens of some windows; see :meth:`Pipeline.forward`."""
         windows = units.windows
         with watch("forward"):
-            logits = to_array(self.model(**windows.inputs(batch)).logits)
+            logits = to_array(self.infer(options, **windows.inputs(batch)).logits)
         with watch("choose"):
             windows.refuse_no_number(batch, logits)
             starts, counts = units.owned_starts[batch], units.owned_ends[batch] - units.owned_starts[batch]

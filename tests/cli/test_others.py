@@ -35,6 +35,20 @@ def test_warmup_of_a_tokenizer(run, vocabulary, monkeypatch):
     assert "nothing.safetensors" in one_error(run("warmup", "nothing.safetensors", code=1))
 
 
+def test_warmup_of_models_that_read(run, tmp_path):
+    pytest.importorskip("torch", reason="needs torch")
+    from numba_nlp.models import create_model, save_model
+
+    sizes = {"vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    save_model(create_model({"model_type": "bert", **sizes}, head="none"), tmp_path / "bert")
+    gpt2 = {"model_type": "gpt2", "vocab_size": 10, "n_embd": 8, "n_layer": 1, "n_head": 2}
+    save_model(create_model(gpt2, head="token_classification"), tmp_path / "gpt2")
+    result = run("warmup", "--model", tmp_path / "bert", "--model", tmp_path / "gpt2")
+    first, second = result.stdout.splitlines()
+    assert first.startswith(f"{tmp_path / 'bert'}: reading ready (")
+    assert second.startswith(f"{tmp_path / 'gpt2'}: nothing to compile for the head 'token_classification', ready (")
+
+
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """A folder of compiled code of three versions, one of them that in use."""

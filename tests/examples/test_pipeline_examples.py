@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-TRAINED = ("answer", "classify", "classify_zero_shot", "embed", "fill_mask", "tag_tokens")
+TRAINED = ("answer", "classify", "classify_zero_shot", "converse", "embed", "fill_mask", "summarize", "tag_tokens")
 
 
 @pytest.mark.parametrize("name", TRAINED)

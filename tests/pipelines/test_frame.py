@@ -218,7 +218,7 @@ def test_options_of_other_libraries(folder: Path) -> None:
         pipeline("classify", model=folder, framework="pt")
     with pytest.raises(TypeError, match=r"no option 'torch_dtype'.* dtype="):
         pipeline("classify", model=folder, torch_dtype="float32")
-    with pytest.raises(TypeError, match="'classify' has no option 'return_all_scores'; it has top_k"):
+    with pytest.raises(TypeError, match="'classify' has no option 'return_all_scores'; it has engine, weights, top_k"):
         pipeline("text-classification", model=folder, return_all_scores=True)
 
 

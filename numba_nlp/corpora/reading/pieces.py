@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp._text_sources import Errors, Nulls
 from numba_nlp.corpora.reading.sources import Source
 from numba_nlp.errors import InvalidTextError, MissingRowError, SourceFormatError
 from numba_nlp.text_rows import TextRows
 
 __all__ = ["Batch", "Errors", "Lines", "Nulls", "Piece", "checked"]
-
-Errors = Literal["strict", "replace"]
-Nulls = Literal["error", "empty", "null"]
 
 
 class Lines(NamedTuple):
