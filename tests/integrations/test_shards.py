@@ -48,6 +48,31 @@ def test_ranges_of_a_file_give_its_lines(
     assert found == nlp.TextRows.from_file(path).to_list()
 
 
+GOOD = {'{"text": "é日"}': "é日", '\ufeff{"text": "b"}': "b", '{"n": 1}': None}
+UNREADABLE = ["null", '{"text": "x', '{"text": 1}']
+OBJECTS = st.lists(st.sampled_from([*GOOD, *UNREADABLE, "", " \r"]), max_size=12)
+
+
+@given(OBJECTS, st.lists(st.integers(0, 200), max_size=4), st.integers(1, 40), st.integers(1, 4))
+def test_ranges_of_json_lines_give_its_rows(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], cuts: list[int], block_bytes: int, batch_rows: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "ranges.jsonl"
+    lines = ['{"text": "first"}', *lines]
+    path.write_bytes("\n".join(lines).encode())
+    size = path.stat().st_size
+    bounds = sorted({0, size, *(min(cut, size) for cut in cuts)})
+    found: list[str | None] = []
+    n_unreadable = 0
+    for part in pairwise(bounds):
+        reader = TextReader("text", "replace", "null", batch_rows, block_bytes)
+        for batch in reader.read(Source(str(path), "jsonl", None, part)):
+            found += batch.rows.to_list()
+            n_unreadable += batch.n_unreadable
+    assert found == ["first", *(GOOD.get(line) for line in lines[1:] if line.strip())]
+    assert n_unreadable == sum(line in UNREADABLE for line in lines)
+
+
 def test_a_line_longer_than_any_block() -> None:
     line = b"x" * 200_000
     data = line + b"\nnext\nlast"

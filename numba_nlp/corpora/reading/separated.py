@@ -31,9 +31,10 @@ def read_separated(
         It cannot be read or unpacked, a row is wrong, or there is no single column of this name; lists the columns.
     """
     with _rows_of(source) as (rows, position):
-        header: list[str] = next(rows, [])
+        header: list[str] | None = next(rows, None)
         at = _place(source, header, column)
-        places = {name: header.index(name) for name in keep.among(source, header)}
+        columns = header or []
+        places = {name: columns.index(name) for name in keep.among(source, columns)}
         texts: list[bytes | None] = []
         kept: list[dict[str, str | None]] = []
         bad: set[int] = set()
@@ -91,8 +92,8 @@ def _rows_of(source: Source) -> Iterator[tuple[Any, Callable[[], int]]]:
                 text.detach()
 
 
-def _place(source: Source, header: list[str], column: str) -> int:
-    if not header:
+def _place(source: Source, header: list[str] | None, column: str) -> int:
+    if header is None:
         raise SourceFormatError(f"{source.name}: is empty; the first row of a {source.kind} file names its columns")
     if header.count(column) != 1:
         names = ", ".join(repr(name) for name in header)

@@ -162,25 +162,27 @@ def whole_lines(stream: BinaryIO, n_bytes: int | None, block_bytes: int) -> Iter
     parts: list[bytes] = []
     left = n_bytes
     while left is None or left > 0:
-        block = stream.read(block_bytes if left is None else min(block_bytes, left))
-        if not block:
-            break
+        asked = block_bytes if left is None else min(block_bytes, left)
+        block = stream.read(asked)
         if left is not None:
             left -= len(block)
+        if len(block) < asked or left == 0:
+            # the last line stays with those before, whether the file ends it or not
+            parts.append(block)
+            break
         cut = block.rfind(b"\n") + 1
         if cut:
             yield b"".join([*parts, block[:cut]])
             parts = []
-        if cut < len(block):
-            parts.append(block[cut:])
-    if parts and left == 0:
+        parts.append(block[cut:])
+    if left == 0 and parts and not parts[-1].endswith(b"\n"):
         while block := stream.read(_STEP):
             cut = block.find(b"\n") + 1
             parts.append(block[:cut] if cut else block)
             if cut:
                 break
-    if parts:
-        yield b"".join(parts)
+    if data := b"".join(parts):
+        yield data
 
 
 def _first_line_from(stream: BinaryIO, first: int) -> int:
