@@ -36,7 +36,7 @@ class CorpusSettings:
         Where texts stand in files that have columns, with dots into nested ones; text files have none.
     add_special_tokens, special, errors, nulls
         As of ``encode_batch``, but special tokens that stand in the text are plain text unless asked for otherwise, and
-        missing rows stay missing.
+        missing rows stay missing. With ``errors="replace"`` lines that cannot be read are missing rows.
     batch_rows, batch_bytes : int
         Most rows, and about how many bytes, that are in memory at a time.
     """

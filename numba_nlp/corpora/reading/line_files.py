@@ -127,7 +127,7 @@ def json_rows(block: Block) -> Iterator[tuple[int, Any]]:
             end = -1
         if end != len(stripped):
             try:
-                found = json.loads(stripped.removeprefix("\ufeff"))
+                found = json.loads(stripped.removeprefix("\ufeff").lstrip(_SPACE))
             except (ValueError, RecursionError) as error:
                 found = ValueError(str(error))
         yield number, found
