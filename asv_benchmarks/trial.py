@@ -32,7 +32,7 @@ PATTERN = r"Encode(Warm|Cold)\.time_encode_batch\('gpt2', 'hamlet_lines', 'numba
 #: Changes below are not looked at; this is what a noisy machine allows, and a planted 1.5 is well above it.
 FACTOR = 1.25
 SLOWER = 1.5
-PLANTED = f'''
+PLANTED = f"""
 
 def _slower(plain):
     import time
@@ -49,7 +49,7 @@ def _slower(plain):
 
 
 Tokenizer.encode_batch = _slower(Tokenizer.encode_batch)
-'''
+"""
 
 
 def run_trial(rounds: int, factor: float) -> dict[str, Any]:
@@ -105,9 +105,7 @@ def _git(folder: Path, *args: str) -> str:
 
 def _asv(folder: Path, *args: str) -> tuple[int, str]:
     command = [sys.executable, "-m", "asv", *args]
-    done = subprocess.run(
-        command, cwd=folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    done = subprocess.run(command, cwd=folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return done.returncode, done.stdout
 
 
