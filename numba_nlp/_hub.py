@@ -73,6 +73,8 @@ def find_folder(
     options = dict(options)
     _check_options(options)
     subfolder = _subfolder(options.pop("subfolder", None))
+    if isinstance(source, str) and not source.strip():
+        raise FileNotFoundError(f"{source!r} is no folder and no name on the hub; the current folder is '.'")
     path = Path(source)
     if not path.is_dir():
         begin = f"{subfolder}/" if subfolder else ""

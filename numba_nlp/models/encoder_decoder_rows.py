@@ -39,7 +39,10 @@ def shifted_source(ids: Tensor, mask: Tensor | None, settings: EncoderDecoderSet
             # whether or not there is a mask: a row alone needs none, and has to give what it gives among padded ones
             real = ids != settings.padding_id
             counts = real if mask is None else real & mask
-        first = pick_position(ids, last_position(counts, ids))[:, None]
+        # as transformers has it: so many places on as there are tokens, also where padding tokens are among them
+        n_tokens = torch.full_like(ids[:, 0], ids.shape[1]) if counts is None else counts.sum(1)
+        begin = torch.zeros_like(n_tokens) if mask is None else first_position(mask, ids)
+        first = pick_position(ids, (begin + n_tokens - 1).clamp_min(0))[:, None]
     elif settings.start_id is None:
         raise ValueError("config.json has no `decoder_start_token_id`: give `decoder_input_ids`")
     else:

@@ -171,6 +171,11 @@ class _Chosen(NamedTuple):
             log_sums=np.zeros(windows, np.float64),
         )
 
+    def trimmed(self, most: int) -> _Chosen:
+        """So many answers of each window; there are no more."""
+        kept = {name: np.ascontiguousarray(getattr(self, name)[:, :most]) for name in ("starts", "ends", "scores")}
+        return self._replace(**kept)
+
 
 class Answer(Pipeline):
     """Finds the part of a context that answers a question.
@@ -292,7 +297,8 @@ class Answer(Pipeline):
             windows.refuse_no_number(batch, starts, ends)
             null = self._null_part()
             start_shares, end_shares, best_ends = np.empty((3, starts.shape[1] + 1), np.float32)
-            chosen = _Chosen.empty(batch.size, options.top_k)
+            width = starts.shape[1]
+            chosen = _Chosen.empty(batch.size, min(options.top_k, width * min(options.max_answer_len, width)))
             choose_answers(
                 units.begins,
                 units.stops,
@@ -309,7 +315,7 @@ class Answer(Pipeline):
                 np.empty(starts.shape[1] + 1, np.int64),
                 *chosen,
             )
-        return chosen
+        return chosen.trimmed(int(chosen.counts.max(initial=1)))
 
     def assemble(
         self,
@@ -324,10 +330,14 @@ class Answer(Pipeline):
         most = options.top_k
         with watch("choose"):
             window_rows = units.windows.rows
-            found = _Chosen.empty(window_rows.size, most)
+            found = _Chosen.empty(window_rows.size, max((one.starts.shape[1] for one in outputs), default=1))
             for batch, output in zip(batches, outputs, strict=True):
                 for name, part in output._asdict().items():
-                    getattr(found, name)[batch] = part
+                    there = getattr(found, name)
+                    there[(batch, slice(part.shape[1])) if part.ndim > 1 else batch] = part
+            # no answer may be one more
+            held = np.bincount(window_rows, found.counts, len(rows)).max(initial=0)
+            most = min(most, int(held) + 1)
             weights = np.ones(window_rows.size)
             if options.score_within == "context":
                 weights = _weights(window_rows, found.log_sums, len(rows))
@@ -341,7 +351,7 @@ class Answer(Pipeline):
             numbers = np.repeat(np.arange(len(rows)), counts)
             spans = zip(numbers.tolist(), starts[kept].tolist(), ends[kept].tolist(), strict=True)
             texts = [rows[row][1][start:end] for row, start, end in spans]
-        return Answers(offsets_of(counts), starts[kept], ends[kept], scores[kept], texts, most == 1)
+        return Answers(offsets_of(counts), starts[kept], ends[kept], scores[kept], texts, options.top_k == 1)
 
     def _null_part(self) -> int:
         """Number of the part of the template that stands for no answer, or -1."""

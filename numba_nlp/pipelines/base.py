@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp._arguments import choice, flag
+from numba_nlp._arguments import flag
 from numba_nlp.pipelines.batches import Batching, plan_batches
+from numba_nlp.pipelines.call_options import CALL_OPTIONS, CallOptions
 from numba_nlp.pipelines.failures import FailedRow
 from numba_nlp.pipelines.progress import rows_bar
 from numba_nlp.pipelines.rows import Inputs, check_text, take_texts
@@ -70,14 +71,16 @@ class Pipeline:
     model : Model
     tokenizer : Tokenizer
     **options
-        Defaults of calls.
+        Defaults of calls: those of the task, and ``batch_size``, ``batch_tokens``, ``progress`` and ``errors``.
 
     Attributes
     ----------
     model : Model
     tokenizer : Tokenizer
     options : dataclass
-        The defaults.
+        The defaults of the task.
+    calls : CallOptions
+        Those of all calls.
 
     Raises
     ------
@@ -102,6 +105,7 @@ class Pipeline:
     def __init__(self, model: Any, tokenizer: Tokenizer, **options: Any) -> None:
         self.model = model
         self.tokenizer = tokenizer
+        self.calls = CallOptions().over(**{name: options.pop(name) for name in CALL_OPTIONS if name in options})
         self.options = self.take_options(self.default_options(), options)
 
     @classmethod
@@ -202,8 +206,8 @@ class Pipeline:
         *,
         batch_size: int | None = None,
         batch_tokens: int | None = None,
-        progress: bool = False,
-        errors: str = "raise",
+        progress: bool | None = None,
+        errors: str | None = None,
         timings: bool = False,
         **options: Any,
     ) -> Any:
@@ -218,10 +222,11 @@ class Pipeline:
         batch_tokens : int, optional
             Most tokens that run together, padding included. Without both, a number that suits the task. Tasks that
             only read run smaller batches on a CPU, where they are quicker.
-        progress : bool, default False
-            Show a bar.
-        errors : {"raise", "return"}
-            "return" puts a :class:`FailedRow` in the place of a row that fails; the others are done.
+        progress : bool, optional
+            Show a bar; by default not.
+        errors : {"raise", "return"}, optional
+            By default "raise". "return" puts a :class:`FailedRow` in the place of a row that fails; the others are
+            done.
         timings : bool, default False
             Give ``(results, seconds)``, the second a dict of the stages "tokenize", "forward", "choose" and "decode".
         **options
@@ -240,19 +245,18 @@ class Pipeline:
             An option is none, or has a value that it cannot have.
         """
         settled = self.take_options(self.options, options)
-        batching = self._batching(batch_size, batch_tokens)
-        returns = choice("errors", errors, ("raise", "return")) == "return"
+        said = self.calls.over(batch_size=batch_size, batch_tokens=batch_tokens, progress=progress, errors=errors)
+        batching = self._batching(said.batch_size, said.batch_tokens)
         flag("timings", timings)
-        flag("progress", progress)  # a stream asks for it when its first row is
         taken = self.take_inputs(inputs)
         if taken.is_stream and timings:
             raise ValueError("`timings` are of a call that ends, and `inputs` is an iterator; give a list of its rows")
         watch = Stopwatch()
 
         def lists() -> Iterator[list[Any]]:
-            with rows_bar(progress, taken, self.task) as advance:
+            with rows_bar(said.progress, taken, self.task) as advance:
                 for first, rows in _chunks(taken, self.stream_rows):
-                    if returns:
+                    if said.errors == "return":
                         yield self._run_or_fail(rows, first, settled, batching, watch, advance)
                     else:
                         yield self._run(rows, first, settled, batching, watch, advance).to_list()
@@ -269,7 +273,7 @@ class Pipeline:
         *,
         batch_size: int | None = None,
         batch_tokens: int | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         **options: Any,
     ) -> Any:
         """Do the task and give arrays over all rows, whose ``to_list()`` is what a call gives.
@@ -290,11 +294,11 @@ class Pipeline:
             As of a call.
         """
         settled = self.take_options(self.options, options)
-        batching = self._batching(batch_size, batch_tokens)
-        flag("progress", progress)
+        said = self.calls.over(batch_size=batch_size, batch_tokens=batch_tokens, progress=progress)
+        batching = self._batching(said.batch_size, said.batch_tokens)
         taken = self.take_inputs(inputs)
         watch = Stopwatch()
-        with rows_bar(progress, taken, self.task) as advance:
+        with rows_bar(said.progress, taken, self.task) as advance:
             parts = [
                 self._run(rows, first, settled, batching, watch, advance)
                 for first, rows in _chunks(taken, self.stream_rows)
@@ -380,6 +384,17 @@ def _chunks(taken: Inputs, stream_rows: int) -> Iterator[tuple[int, Sequence[Any
         for first in range(0, len(taken.rows), ROWS_OF_LISTS):
             yield first, taken.rows[first : first + ROWS_OF_LISTS]
         return
-    while rows := list(islice(taken.rows, stream_rows)):
-        yield first, rows
+    while True:
+        rows: list[Any] = []
+        failure: Exception | None = None
+        try:
+            rows.extend(islice(taken.rows, stream_rows))  # keeps what came before an error
+        except Exception as error:
+            failure = error
+        if rows:
+            yield first, rows
+        if failure is not None:
+            raise failure
+        if not rows:
+            return
         first += len(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -145,11 +145,11 @@ class Classify(Pipeline):
 
     def take_inputs(self, inputs: Any) -> Inputs:
         """One text or pair, many, or a stream."""
-        return take_inputs(inputs, (str, dict))
+        return take_inputs(inputs, (str, Mapping))
 
     def check_row(self, row: Any, number: int, options: Any) -> _Row:
         """A text, or a pair of them."""
-        if isinstance(row, dict):
+        if isinstance(row, Mapping):
             if not {"text"} <= set(row) <= {"text", "text_pair"}:
                 raise RowError(
                     f'row {number}: a pair must be {{"text": ..., "text_pair": ...}}, got the keys '

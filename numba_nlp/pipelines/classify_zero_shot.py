@@ -71,7 +71,9 @@ class ZeroShotOptions(ReadingOptions):
         if len(set(labels)) < len(labels):
             raise ValueError(f"`candidate_labels` holds a label twice: {shown(labels)}")
         object.__setattr__(self, "candidate_labels", labels)
-        _fill(string("hypothesis_template", self.hypothesis_template), "label")
+        template = string("hypothesis_template", self.hypothesis_template)
+        if _fill(template, "one label") == _fill(template, "two labels"):
+            raise ValueError(f"`hypothesis_template` must have {{}} where the label goes, got {shown(template)}")
         flag("multi_label", self.multi_label)
         check_cutting(self.truncation, self.max_length, (False, True, "only_first"))
 
@@ -308,9 +310,6 @@ def _fill(template: str, label: str) -> str:
         There is no place for it.
     """
     try:
-        sentence = template.format(label)
-    except (AttributeError, IndexError, KeyError, ValueError) as error:
+        return template.format(label)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"`hypothesis_template` must have {{}} where the label goes, got {shown(template)}") from error
-    if sentence == template:
-        raise ValueError(f"`hypothesis_template` must have {{}} where the label goes, got {shown(template)}")
-    return sentence

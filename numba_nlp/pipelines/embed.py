@@ -262,7 +262,7 @@ class Embed(Pipeline):
             vectors = np.empty((units.rows.size, self._width), np.float32)
             for batch, output in zip(batches, outputs, strict=True):
                 vectors[batch] = output
-            refuse_no_number(vectors, units.rows, units.first)
+            refuse_no_number(vectors, units.rows, units.first, choices=False)
             if units.rows.size > len(rows):
                 vectors = _means(vectors, units.rows, units.weights, len(rows))
             return RowVectors(_unit_length(vectors) if options.normalize else vectors)
@@ -280,7 +280,7 @@ class Embed(Pipeline):
             starts = np.concatenate([[0], np.cumsum(units.lengths[batch])])
             for unit, start, end in zip(batch.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True):
                 vectors[ids.offsets[unit] : ids.offsets[unit + 1]] = output[start:end]
-        refuse_no_number(vectors, np.repeat(units.rows, ids.row_lengths), units.first)
+        refuse_no_number(vectors, np.repeat(units.rows, ids.row_lengths), units.first, choices=False)
         return TokenVectors(_unit_length(vectors) if options.normalize else vectors, ids.offsets, ids.values)
 
     @property

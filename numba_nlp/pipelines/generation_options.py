@@ -160,6 +160,7 @@ def settle_generation(
     """
     # they import torch, as the model did
     from numba_nlp.generation.arguments import settle_config
+    from numba_nlp.generation.remarks import remark
 
     base = options.config
     if base is None:
@@ -178,6 +179,10 @@ def settle_generation(
             raise SourceFormatError(f"{place}: {error}") from error
     own = [one.name for one in fields(options) if one.name != "generation"]
     settled = settle_config(model, base, options.generation, [*own])
+    for least, most in (("min_new_tokens", "max_new_tokens"), ("min_length", "max_length")):
+        low, high = getattr(settled, least), getattr(settled, most)
+        if low is not None and high is not None and low > high:
+            remark(f"`{least}` {low} is more than `{most}` {high}: texts end there; change one of them")
     if settled.pad_token_id is None and pad_id is not None:
         settled = settled.replace(pad_token_id=pad_id)
     return settled

@@ -8,7 +8,7 @@ from typing import Any
 
 from numba_nlp._arguments import shown
 from numba_nlp.errors import MissingRowError, RowError
-from numba_nlp.pipelines.rows import check_text, take_texts
+from numba_nlp.pipelines.rows import check_text, is_missing, take_texts
 
 __all__ = ["check_question", "join_questions"]
 
@@ -80,8 +80,8 @@ def check_question(row: Any, number: int) -> tuple[str, str]:
     RowError, MissingRowError
         It is no dict that holds both as text, or one is missing or empty.
     """
-    if row is None:
-        raise MissingRowError(f"row {number}: the question is missing (None); leave the row out")
+    if is_missing(row):
+        raise MissingRowError(f"row {number}: the question is missing ({row!r}); leave the row out")
     if not isinstance(row, Mapping):
         raise RowError(
             f"row {number}: must be a dict with question and context, got {type(row).__name__} {shown(row)}", number
@@ -91,7 +91,7 @@ def check_question(row: Any, number: int) -> tuple[str, str]:
         if name not in row:
             held = ", ".join(map(repr, row)) or "nothing"
             raise RowError(f"row {number}: has no {name!r}; it has {held}", number)
-        text = check_text(row[name], number, name)
+        text = check_text(row[name], number, name, "leave the row out")
         if not text:
             raise RowError(f"row {number}: the {name} is empty; leave the row out", number)
         texts.append(text)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
-from math import isnan
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from numba_nlp._arguments import shown
 from numba_nlp.errors import MissingRowError, RowError
 from numba_nlp.text_rows import TextRows
 
-__all__ = ["Inputs", "check_text", "take_inputs", "take_texts"]
+__all__ = ["Inputs", "check_text", "is_missing", "take_inputs", "take_texts"]
 
 #: What columns of NumPy, pandas, Arrow and polars have, one or another.
 _COLUMN = ("__array__", "__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")
@@ -56,10 +56,14 @@ def take_inputs(inputs: Any, single: type | tuple[type, ...]) -> Inputs:
         return Inputs(inputs)
     if isinstance(inputs, Iterator):
         return Inputs(inputs, is_stream=True)
+    if getattr(inputs, "ndim", 1) == 0:
+        raise TypeError(
+            f"`inputs` must be text, a list or column of texts, or an iterator, got the scalar {shown(inputs)}"
+        )
     if isinstance(getattr(inputs, "dtype", None), np.dtype) and inputs.dtype == object:
         # of NumPy or pandas; what is no text there fails by its row
         return Inputs(inputs.tolist())
-    if inputs is None or isinstance(inputs, (bool, int, float, dict, bytes, bytearray)):
+    if inputs is None or isinstance(inputs, (bool, int, float, Mapping, bytes, bytearray)):
         raise TypeError(f"`inputs` must be text, a list or column of texts, or an iterator, got {shown(inputs)}")
     if isinstance(inputs, TextRows) or any(hasattr(inputs, name) for name in _COLUMN):
         return Inputs(TextRows.from_any(inputs, nulls="null").to_list())
@@ -74,18 +78,25 @@ def take_texts(inputs: Any) -> Inputs:
     return take_inputs(inputs, str)
 
 
-def check_text(text: Any, row: int, what: str = "text") -> str:
-    """A row that must be text.
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN of any kind of number, pandas' NA and NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Number) and bool(value != value)  # noqa: PLR0124 - what NaN is told by
+
+
+def check_text(text: Any, row: int, what: str = "text", way: str = "leave it out or give ''") -> str:
+    """A row that must be text; ``way``: what may be done where it is missing.
 
     Raises
     ------
     MissingRowError
-        It is None or NaN.
+        There is none.
     RowError
         It is no text, or not valid Unicode.
     """
-    if text is None or (isinstance(text, float) and isnan(text)):
-        raise MissingRowError(f"row {row}: the {what} is missing ({text!r}); leave it out or give ''")
+    if is_missing(text):
+        raise MissingRowError(f"row {row}: the {what} is missing ({text!r}); {way}")
     if not isinstance(text, str):
         raise RowError(f"row {row}: the {what} must be a str, got {type(text).__name__} {shown(text)}", row)
     try:

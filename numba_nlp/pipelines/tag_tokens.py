@@ -314,7 +314,7 @@ def _words(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
     """First and last tokens, labels and scores of words, and the words of rows."""
     firsts, lasts = (np.empty(words.size, np.int64) for _ in range(2))
-    word_labels, word_scores = np.empty(words.size, np.int32), np.empty(words.size, np.float32)
+    word_labels, word_scores = np.zeros(words.size, np.int32), np.zeros(words.size, np.float32)
     word_offsets = np.empty(offsets.size, np.int64)
     n = join_words(
         read_only(words), offsets, labels, scores, shares, way, firsts, lasts, word_labels, word_scores, word_offsets

@@ -244,8 +244,14 @@ class TextToText(GeneratingPipeline):
             except ValueError as error:
                 raise RowError(f"row {number}: with {room} tokens for a part, {error}", number) from error
             return [_Part(start + chunk.start, start + chunk.end, chunk.ids) for chunk in cut]
+        if room < 1:
+            raise RowError(
+                f"row {number}: with {soft} tokens at once there is no room for text beside {n_added} special tokens; "
+                "give a larger `max_source_length`",
+                number,
+            )
         raise RowError(
-            f"row {number}: the text has {size} tokens, and the model reads at most {most if room > 0 else soft} at "
+            f"row {number}: the text has {size} tokens, and the model reads at most {most} at "
             "once; have it done in parts (chunk=True), or its end left out (truncation=True)",
             number,
         )

@@ -22,6 +22,7 @@ from numba_nlp.pipelines.translation_direction import (
     Direction,
     code_direction,
     marian_direction,
+    named_language,
     named_pair,
     t5_direction,
     translation_values,
@@ -136,6 +137,14 @@ class Translate(TextToText):
 
     def _direction(self, options: TranslateOptions, call: Call) -> Direction:
         family, source, target = self.model.family, options.source_language, options.target_language
+        if options.pair is not None and family != "marian":
+            raise ValueError(
+                f"`pair` {options.pair!r} is for Marian models of one pair of languages; give `source_language` and "
+                "`target_language`"
+            )
+        for name, given in (("source_language", source), ("target_language", target)):
+            if given is not None and not (self._codes and (family != "marian" or name == "target_language")):
+                named_language(name, given)  # nothing tells the model, yet it has to be a language
         if family == "t5":
             return Direction() if options.prefix is not None else t5_direction(source, target, call.values)
         if family == "marian":
@@ -190,13 +199,13 @@ class Translate(TextToText):
                     f"`target_language`, or begin with one of {described_codes([f'>>{c}<<' for c in direction.codes])}",
                     number,
                 )
-            return f">>{found[1]}<< ", found.end()
-        if found is not None and found[1] in self._codes:
+            return f">>{found[1]}<< {options.prefix or ''}", found.end()
+        if found is not None:
             raise RowError(
                 f"row {number}: the text begins with {found[0].strip()!r}, and `target_language` "
                 f"{options.target_language!r} is given too; leave one of them out",
                 number,
             )
-        if direction.prefix is not None and options.prefix is None:
-            return direction.prefix, 0
+        if direction.prefix is not None:
+            return direction.prefix + (options.prefix or ""), 0
         return self.prefix_of(options, call.values), 0

@@ -10,7 +10,15 @@ from typing import Any
 from numba_nlp.pipelines.language_names import Language, find_language
 from numba_nlp.pipelines.languages import choose_code, described_codes
 
-__all__ = ["Direction", "code_direction", "marian_direction", "named_pair", "t5_direction", "translation_values"]
+__all__ = [
+    "Direction",
+    "code_direction",
+    "marian_direction",
+    "named_language",
+    "named_pair",
+    "t5_direction",
+    "translation_values",
+]
 
 #: As config.json calls the translations that a model can do.
 _TASK = re.compile(r"translation_(?P<source>\w+?)_to_(?P<target>\w+)", re.ASCII)
@@ -40,7 +48,14 @@ class Direction:
     codes: Mapping[str, int] = field(default_factory=dict)
 
 
-def _named(name: str, given: str) -> Language:
+def named_language(name: str, given: str) -> Language:
+    """The language that is meant.
+
+    Raises
+    ------
+    ValueError
+        There is none of this code or name.
+    """
     language = find_language(given)
     if language is None:
         raise ValueError(f"`{name}` {given!r} is no code of ISO 639-1 or 639-3 and no English name of a language here")
@@ -97,7 +112,7 @@ def t5_direction(source: str | None, target: str | None, values: Mapping[str, An
             )
     assert source is not None
     assert target is not None
-    first, second = _named("source_language", source), _named("target_language", target)
+    first, second = named_language("source_language", source), named_language("target_language", target)
     return Direction(prefix=f"translate {first.name} to {second.name}: ")
 
 
@@ -125,7 +140,7 @@ def marian_direction(
         return Direction(prefix=f">>{code}<< ")
     for name, given, has in zip(("source_language", "target_language"), (source, target), pair or (), strict=False):
         known = find_language(has)
-        if given is not None and known is not None and _named(name, given) != known:
+        if given is not None and known is not None and named_language(name, given) != known:
             assert pair is not None
             raise ValueError(f"`{name}` {given!r}: this model translates {pair[0]} to {pair[1]} only")
     return Direction()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from numba_nlp._arguments import shown
 from numba_nlp.errors import RowError
-from numba_nlp.pipelines.rows import Inputs, check_text, take_inputs
+from numba_nlp.pipelines.rows import Inputs, check_text, is_missing, take_inputs
 
 __all__ = ["Conversation", "Turn", "take_conversation", "take_conversations"]
 
@@ -35,6 +35,7 @@ class Conversation:
     Attributes
     ----------
     turns : tuple of Turn
+        A str is the user's first words.
     left_out : int
         How many turns at the front the model did not read for its last reply, since there was no room for them.
 
@@ -48,6 +49,14 @@ class Conversation:
 
     turns: tuple[Turn, ...] = ()
     left_out: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.turns, str):
+            object.__setattr__(self, "turns", (Turn("user", self.turns),))
+            return
+        if not all(isinstance(turn, Turn) for turn in self.turns):
+            raise TypeError(f"`turns` must be Turns, or a str, the user's first words; got {shown(self.turns)}")
+        object.__setattr__(self, "turns", tuple(self.turns))
 
     def add_user(self, text: str) -> Conversation:
         """The conversation with what the user says next."""
@@ -114,12 +123,18 @@ def take_conversation(row: Any, number: int) -> Conversation:
         given: Sequence[Any] = row.turns
     elif isinstance(row, (list, tuple)) and not isinstance(row, Turn):
         given = row
-    elif row is None or isinstance(row, (str, float)):
-        given = [check_text(row, number, "conversation")]
+    elif isinstance(row, str) or is_missing(row):
+        given = [check_text(row, number, "conversation", "leave the row out")]
     else:
         raise RowError(
             f"row {number}: a conversation is a Conversation, a list of turns, or a str, the user's first words; got "
             f"{type(row).__name__} {shown(row)}",
+            number,
+        )
+    if len(given) == 2 and isinstance(given, tuple) and given[0] in _ROLES and isinstance(given[1], str):
+        raise RowError(
+            f"row {number}: {shown(given)} looks like one turn; as a turn it is Turn{shown(given)} or "
+            "{'role': ..., 'content': ...}, and two turns of the word 'user' are a list",
             number,
         )
     if not given:
@@ -153,7 +168,7 @@ def _take_turn(turn: Any, number: int, place: int, role: str) -> Turn:
                 + ("; these models know no instructions" if role == "system" else ""),
                 number,
             )
-    content = check_text(turn, number, what)
+    content = check_text(turn, number, what, "leave it out")
     if not content.strip():
         raise RowError(f"row {number}: {what} is empty; leave it out", number)
     return Turn(role, content)
