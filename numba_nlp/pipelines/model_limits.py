@@ -39,6 +39,8 @@ def refuse_no_number(values: NDArray[np.float32], rows: NDArray[np.int64], first
     ------
     RowError
     """
+    if not len(values):
+        return
     # the greatest of several is NaN where one is
     found: NDArray[np.bool_] = np.isfinite(np.asarray(values.max(axis=-1)) if choices else values)
     wrong = np.flatnonzero(~found.reshape(len(values), -1).all(axis=1))
