@@ -46,9 +46,9 @@ def render(found: dict[str, Any]) -> str:
             f"{found['date']}, {here['processor']}, {here['processors']} processors, {here['system']}, Python "
             f"{here['python']}; load of the machine at the end {found['load']:.1f}. Below is `{found['commit']}`.",
             "",
-            f"In each round `asv continuous {' '.join(OPTIONS[:3])} --factor {found['factor']}` compares the newest commit with one that "
-            "changes nothing, and with one after which `encode_batch` takes 1.5 times as long. The benchmarks are "
-            f"`{PATTERN}`. {right} of {len(trials)} comparisons end as they should.",
+            f"In each round `asv continuous {' '.join(OPTIONS[:3])} --factor {found['factor']}` compares the newest "
+            "commit with one that changes nothing, and with one after which `encode_batch` takes 1.5 times as long. "
+            f"The benchmarks are `{PATTERN}`. {right} of {len(trials)} comparisons end as they should.",
             "",
             "| round | commit | asv | exit status |",
             "| ---: | --- | --- | ---: |",
