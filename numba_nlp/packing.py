@@ -134,6 +134,15 @@ def pack(
     return PackedBlocks.open(target)
 
 
+def is_packed_description(path: Path) -> bool:
+    """Whether a file is what `pack` writes beside the ids."""
+    try:
+        _read_sidecar(path)
+    except PackedFormatError:
+        return False
+    return True
+
+
 def _streams(
     batches: Iterable[Ragged], kind: np.dtype[Any], separator_id: int, limit: int
 ) -> Iterator[tuple[NDArray[Any], int]]:

@@ -71,7 +71,7 @@ def count_command(
     with errors_in_one_line():
         sources = find_sources(files, source_format)
         reader = TextReader(column, cast("Errors", errors), cast("Nulls", nulls), batch_rows)
-        check_columns(reader, sources)
+        check_columns(reader, sources, in_turn=output is None or (target is not None and target.is_folder))
         tok = options.load_vocabulary(vocabulary, option)
         made_by: dict[str, Any] = {
             "version": __version__,
@@ -108,6 +108,7 @@ def count_command(
                     shard_rows=shard_rows,
                     overwrite=overwrite,
                     progress=progress,
+                    inputs=vocabulary.split(","),
                 )
             )
             report.show(target, outcome, "tokens")

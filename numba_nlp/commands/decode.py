@@ -119,6 +119,7 @@ def decode_command(
                 metadata={"numba_nlp.version": __version__, "numba_nlp.vocabulary_digest": tok.vocabulary.digest},
                 overwrite=overwrite,
                 progress=progress,
+                inputs=vocabulary.split(","),
             )
         )
     report.show(target, outcome, "tokens")

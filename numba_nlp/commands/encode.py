@@ -93,7 +93,7 @@ def encode_command(
         texts, taken = [column or DEFAULT_COLUMN], ["ids", "starts", "ends"] if spans else ["ids"]
         kept = take_keep(keep or [], keep_all, target, sources, texts=texts, taken=taken)
         reader = TextReader(column, cast("Errors", errors), cast("Nulls", nulls), batch_rows, keep=kept)
-        check_columns(reader, sources)
+        check_columns(reader, sources, in_turn=target.is_folder)
         tok = options.load_vocabulary(vocabulary, option)
         packing = take_packing(target, tok, block_size, separator, remainder)
         made_by: dict[str, Any] = {
@@ -142,6 +142,7 @@ def encode_command(
                 overwrite=overwrite,
                 packing=packing,
                 progress=progress,
+                inputs=vocabulary.split(","),
             )
         )
     report.show(target, outcome, "tokens")

@@ -70,8 +70,15 @@ def _paths(given: str) -> list[str]:
     return found
 
 
-def check_columns(reader: TextReader, sources: Sequence[Source]) -> None:
+def check_columns(reader: TextReader, sources: Sequence[Source], *, in_turn: bool) -> None:
     """See that files have the columns, as far as their formats say it, before anything is read.
+
+    Parameters
+    ----------
+    reader : TextReader
+    sources : sequence of Source
+    in_turn : bool
+        Each file has an output of its own: one that is damaged is left to its turn.
 
     Raises
     ------
@@ -84,7 +91,7 @@ def check_columns(reader: TextReader, sources: Sequence[Source]) -> None:
         raise typer.BadParameter(
             "text files have no columns; pass --from if these are of another format", param_hint="--column"
         )
-    reader.check(sources)
+    reader.check(sources, in_turn=in_turn)
 
 
 class Target(NamedTuple):

@@ -25,6 +25,7 @@ from numba_nlp.corpora.tally import Tally
 from numba_nlp.corpora.writing.files import ENDINGS, Packing, write_rows
 from numba_nlp.corpora.writing.results import Result
 from numba_nlp.errors import NumbaNlpError
+from numba_nlp.packing import is_packed_description
 
 __all__ = ["Job", "Outcome", "Rows", "run_job"]
 
@@ -71,6 +72,8 @@ class Job(NamedTuple):
         Make shards anew that are finished.
     packing : Packing or None
     progress : bool or None
+    inputs : sequence of str
+        Other files that are read: the vocabulary.
     """
 
     sources: Sequence[Source]
@@ -84,6 +87,7 @@ class Job(NamedTuple):
     overwrite: bool = False
     packing: Packing | None = None
     progress: bool | None = None
+    inputs: Sequence[str] = ()
 
 
 class Outcome(NamedTuple):
@@ -121,7 +125,14 @@ def run_job(job: Job) -> Outcome:
         raise typer.BadParameter("shards go into a folder; name one, with / at its end", param_hint="--shard-rows")
     path = job.target.path
     if not job.target.is_stdout:
-        _refuse_sources([path], job.sources)
+        _refuse_inputs(path, job)
+        beside = _beside(path)
+        if job.packing is not None and not job.overwrite and beside.exists() and not is_packed_description(beside):
+            raise typer.BadParameter(
+                f"{beside} is there and describes no packed blocks, and would be written over; name another file, or "
+                "pass --overwrite",
+                param_hint="--output",
+            )
     seen = Tally()
     with progress_bar(job.sources, job.progress) as bar:
         write_rows(path, job.target.kind, _results(job, seen, bar), job.metadata, job.packing)
@@ -146,11 +157,18 @@ def _read(job: Job, source: Source) -> Generator[Rows, None, None]:
     yield from read_ahead(job.read(source)) if source.is_file else job.read(source)
 
 
-def _refuse_sources(paths: Sequence[Path], sources: Sequence[Source]) -> None:
-    there = {os.path.realpath(source.path) for source in sources if source.is_file}
-    for path in paths:
-        if os.path.realpath(path) in there:
-            raise typer.BadParameter(f"{path} is one of the files to read", param_hint="--output")
+def _beside(path: Path) -> Path:
+    """The second file of packed blocks."""
+    return path.with_name(f"{path.name}.json")
+
+
+def _refuse_inputs(path: Path, job: Job) -> None:
+    """Refuse to write over what is read."""
+    there = {os.path.realpath(source.path) for source in job.sources if source.is_file}
+    there |= {os.path.realpath(name) for name in job.inputs}
+    for written in (path, _beside(path)) if job.packing is not None else (path,):
+        if os.path.realpath(written) in there:
+            raise typer.BadParameter(f"{written} is one of the files to read", param_hint="--output")
 
 
 class _Folder:
@@ -162,24 +180,29 @@ class _Folder:
         self.seen = Tally()
         self.n_files = self.n_skipped = 0
         self.errors: list[str] = []
+        #: Sources that no earlier run read into the folder: files of their names are somebody else's.
+        self._new: set[str] = set()
 
     def run(self) -> Outcome:
         job, folder = self.job, self.job.target.path
         self._check_names()
         folder.mkdir(parents=True, exist_ok=True)
         manifest = Manifest(folder, job.settings)
-        self._check_owners(manifest)
+        for source in job.sources:
+            self._check_command(manifest, source)
+            self._claim(manifest, source, self._name(source, 0), is_new=not manifest.knows(source))
+        self._new = {key_of(source) for source in job.sources if not manifest.knows(source)}
+        records = manifest.begin(job.sources, anew=job.overwrite)
         try:
             with progress_bar(job.sources, job.progress) as bar:
                 for source in job.sources:
-                    self._run_source(manifest, source, bar)
+                    self._run_source(manifest, records[key_of(source)], source, bar)
                     bar.next_file(source)
         finally:
             manifest.write()
         return Outcome(self.seen, self.n_files, self.n_skipped, self.errors)
 
-    def _run_source(self, manifest: Manifest, source: Source, bar: Bar) -> None:
-        record = manifest.record_of(source, anew=self.job.overwrite)
+    def _run_source(self, manifest: Manifest, record: Record, source: Source, bar: Bar) -> None:
         if record.is_complete:
             self.seen += record.seen()
             self.n_skipped += len(record.shards)
@@ -204,6 +227,8 @@ class _Folder:
                     for batch in batches:
                         bar.move(batch.position)
                     continue
+                if number:
+                    self._claim(manifest, source, name, is_new=key_of(source) in self._new)
                 self._write(manifest, record, name, (self._work(source, batch, bar) for batch in batches))
         if not n_shards:
             self._write(manifest, record, self._name(source, 0), iter([(job.empty(source), Tally())]))
@@ -261,20 +286,42 @@ class _Folder:
                     param_hint="--output",
                 )
             taken[name] = source
-        _refuse_sources([self.job.target.path / name for name in taken], self.job.sources)
-
-    def _check_owners(self, manifest: Manifest) -> None:
-        """A shard of a source that this run does not read is not written over."""
-        ours = {key_of(source) for source in self.job.sources}
-        owners = manifest.owners()
+        keys: dict[str, Source] = {}
         for source in self.job.sources:
-            name = self._name(source, 0)
-            owner = owners.get(name)
-            if owner is None or owner in ours:
-                continue
-            if not self.job.overwrite:
+            first = keys.setdefault(key_of(source), source)
+            if first is not source:
                 raise typer.BadParameter(
-                    f"{manifest.folder / name} holds the rows of {owner}; name another folder, or pass --overwrite",
+                    f"{first.name} and {source.name} are one file, whose rows would be there twice; name one of them",
+                    param_hint="FILE...",
+                )
+
+    def _check_command(self, manifest: Manifest, source: Source) -> None:
+        """What another command made is not taken for the same with other options."""
+        made_by = manifest.other_command(source, self.job.settings.get("command"))
+        if made_by is not None and not self.job.overwrite:
+            raise typer.BadParameter(
+                f"{manifest.folder} holds what {made_by!r} made of {source.name}; name another folder, or pass "
+                "--overwrite",
+                param_hint="--output",
+            )
+
+    def _claim(self, manifest: Manifest, source: Source, name: str, *, is_new: bool) -> None:
+        """Refuse to write over what is read, over a shard of another source, or over what no run made."""
+        path = manifest.folder / name
+        _refuse_inputs(path, self.job)
+        owner = manifest.owners().get(name)
+        if owner is not None and owner != key_of(source):
+            is_ours = any(key_of(other) == owner for other in self.job.sources)
+            if is_ours or not self.job.overwrite:
+                way = "" if is_ours else ", or pass --overwrite"
+                raise typer.BadParameter(
+                    f"{path} holds the rows of {owner}, and rows of {source.name} would be written over them; name "
+                    f"another folder{way}",
                     param_hint="--output",
                 )
             manifest.forget(owner)
+        elif owner is None and is_new and path.exists() and not self.job.overwrite:
+            raise typer.BadParameter(
+                f"{path} is there, and no record says that a run made it; name another folder, or pass --overwrite",
+                param_hint="--output",
+            )

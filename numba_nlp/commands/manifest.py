@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,7 @@ class Manifest:
 
     def _read(self) -> None:
         try:
-            content = json.loads(self.path.read_bytes())
+            content = json.loads(self.path.read_bytes().decode("utf-8", "surrogateescape"))
             if content["format"] != _FORMAT or content["version"] != _VERSION:
                 raise ValueError(f"format {content['format']!r}, version {content['version']!r}")
             self._settings = dict(content["settings"])
@@ -129,6 +129,28 @@ class Manifest:
             record.stale = [*known.shards, *known.stale]
         return record
 
+    def knows(self, source: Source) -> bool:
+        """Whether an earlier run read the source into this folder."""
+        return key_of(source) in self._records
+
+    def other_command(self, source: Source, command: object) -> str | None:
+        """The command that made the shards of a source, where it is another one."""
+        known = self._records.get(key_of(source))
+        if known is None:
+            return None
+        settings = self._settings.get(known.fingerprint["settings"])
+        made_by = settings.get("command") if isinstance(settings, Mapping) else None
+        return None if made_by in (None, command) else str(made_by)
+
+    def begin(self, sources: Sequence[Source], *, anew: bool) -> dict[str, Record]:
+        """The records of all sources that a run reads, by their keys.
+
+        They are written before any shard is: what a run that is killed leaves behind is never taken for finished.
+        """
+        found = {key_of(source): self.record_of(source, anew=anew) for source in sources}
+        self.write()
+        return found
+
     def owners(self) -> dict[str, str]:
         """The source of each finished shard."""
         return {shard: key for key, record in self._records.items() for shard in record.shards}
@@ -140,7 +162,10 @@ class Manifest:
             self._remove([*record.shards, *record.stale])
 
     def _remove(self, shards: list[str]) -> None:
+        held = self.owners()
         for name in shards:
+            if name in held:  # of another source by now
+                continue
             # packed blocks have a second file
             for leftover in (name, f"{name}.json"):
                 (self.folder / leftover).unlink(missing_ok=True)
@@ -160,8 +185,9 @@ class Manifest:
     def finished(self, record: Record, name: str, seen: Tally) -> None:
         """A shard is written."""
         record.shards[name] = {"bytes": (self.folder / name).stat().st_size, "seen": seen.to_json()}
-        if name in record.stale:
-            record.stale.remove(name)
+        for other in self._records.values():
+            if name in other.stale:
+                other.stale.remove(name)
         if time.monotonic() - self._written_at >= _SECONDS_BETWEEN:
             self.write()
 

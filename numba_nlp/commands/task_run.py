@@ -83,13 +83,16 @@ def run_task(call: TaskCall) -> None:
     """
     if not call.texts and not call.files:
         raise typer.BadParameter("give texts, or files with --file (- is the standard input)", param_hint="TEXT...")
+    for text in call.texts:
+        if _is_file(text):
+            raise typer.BadParameter(f"{text} names a file; pass --file {text}", param_hint="TEXT...")
     target = find_target(call.output, call.target_format, FORMATS, on_stdout="jsonl")
     report = Report(call.as_json, nulls=call.nulls)
     with errors_in_one_line():
         sources = [Source("arguments", "arguments")] if call.texts else []
         sources += find_sources(call.files, call.source_format)
         reader = _Reader(call, target, sources)
-        reader.check(sources)
+        reader.check(sources, in_turn=target.is_folder)
         pipe = _load(call)
         kind = _arrow_kind(call) if target.kind in ("parquet", "arrow") else None
 
@@ -150,6 +153,14 @@ def run_task(call: TaskCall) -> None:
         report.remark(outcome.seen)
 
 
+def _is_file(text: str) -> bool:
+    """Whether a text of the command line is the name of a file, or of the standard input."""
+    try:
+        return text == "-" or Path(text).is_file()
+    except (OSError, ValueError):  # longer than names may be, or with a NUL
+        return False
+
+
 class _Reader:
     """Texts of files and of the command line; with questions where the task is to answer them."""
 
@@ -174,18 +185,18 @@ class _Reader:
         """What the rows of the output were given."""
         return ["question", "context"] if self._is_answer else ["text"]
 
-    def check(self, sources: Sequence[Source]) -> None:
+    def check(self, sources: Sequence[Source], *, in_turn: bool) -> None:
         """See that files have the columns, before anything is read."""
         files = [source for source in sources if source.kind != "arguments"]
         if self._questions is not None:
             plain = [source.name for source in sources if source.kind in ("arguments", "text") or source.is_stdin]
             if plain:
                 raise typer.BadParameter(f"{plain[0]} holds contexts only; give the question", param_hint="--question")
-            check_columns(self._questions, files)
+            check_columns(self._questions, files, in_turn=in_turn)
         if all(source.kind == "text" for source in files):
             # the column of contexts is a default here, that nobody gave
             self._texts = self._texts._replace(column=self._call.column)
-        check_columns(self._texts, files)
+        check_columns(self._texts, files, in_turn=in_turn)
 
     def read(self, source: Source) -> Iterator[Batch]:
         """Rows of a file, or texts of the command line."""

@@ -180,9 +180,10 @@ def plan_shards(
     paths = [checked_path("sources", one).absolute() for one in given]
     if not paths:
         raise ValueError("`sources` is empty; name the files of the corpus")
-    if len(set(paths)) < len(paths):
-        twice = next(one for i, one in enumerate(paths) if one in paths[:i])
-        raise ValueError(f"`sources` names {twice} twice, whose texts would be there twice")
+    real = [os.path.realpath(one) for one in paths]
+    if len(set(real)) < len(paths):
+        twice = next(paths[i] for i, one in enumerate(real) if one in real[:i])
+        raise ValueError(f"`sources` names {twice} twice, perhaps by a link; its texts would be there twice")
     parts: list[Shard] = []
     for path in paths:
         parts += _shards_of(path, column, least)

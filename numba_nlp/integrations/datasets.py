@@ -143,6 +143,8 @@ def encode_map(
     names = {"ids": string("ids", ids)}
     if length is not None:
         names["length"] = string("length", length)
+        if length == ids:
+            raise ValueError(f"`ids` and `length` name one column, {ids!r}; give them two")
     if special is not None and not isinstance(special, str):
         # a set has another order in every process
         special = tuple(sorted(special))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from numba_nlp._arguments import flag, shown
+from numba_nlp._arguments import choice, flag, shown
 from numba_nlp.errors import UnknownTokenError
 from numba_nlp.loading import load_tokenizer
 from numba_nlp.tokenizer import Special, Tokenizer
@@ -148,6 +148,8 @@ class TokenCountVectorizer(_TextTransformer):
         from scipy.sparse import csr_matrix
 
         _check_texts(X)
+        # a missing row has no counts, and is none of zeros
+        choice("nulls", self.nulls, ("error", "empty"))
         tokenizer = self._loaded()
         encoded = tokenizer.encode_batch(
             X, add_special_tokens=self.add_special_tokens, special=self.special, errors=self.errors, nulls=self.nulls,

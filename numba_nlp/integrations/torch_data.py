@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
-from numba_nlp._arguments import choice, flag, whole
+from numba_nlp._arguments import choice, flag, shown, whole
 from numba_nlp.ragged import Ragged
 from numba_nlp.text_rows import TextRows
 from numba_nlp.tokenizer import Special, Tokenizer
@@ -165,16 +165,47 @@ class PadCollate:
             ``input_ids`` and ``attention_mask``, int64[rows, width], and the other entries.
         """
         rows = [sample if isinstance(sample, dict) else {"input_ids": sample} for sample in samples]
-        ids = [np.asarray(row["input_ids"], np.int32) for row in rows]
+        names = list(rows[0]) if rows else []
+        for number, row in enumerate(rows):
+            if set(row) != set(names) or "input_ids" not in row:
+                raise ValueError(
+                    f"sample {number} has {sorted(row)}, the first one {sorted(names)}; all need the same, 'input_ids' "
+                    "among them"
+                )
+        ids = [_int32_row(row["input_ids"], number) for number, row in enumerate(rows)]
         offsets = np.zeros(len(ids) + 1, np.int64)
         np.cumsum([one.size for one in ids], out=offsets[1:])
         values = np.concatenate(ids) if ids else np.zeros(0, np.int32)
         input_ids, mask = Ragged(values, offsets).to_padded(self._pad_id, **self._options)  # type: ignore[arg-type]
         batch = {"input_ids": torch.from_numpy(input_ids), "attention_mask": torch.from_numpy(mask)}
-        for name in rows[0] if rows else ():
+        if "attention_mask" in names:
+            counts = Ragged(np.concatenate([_mask_row(row, number) for number, row in enumerate(rows)]), offsets)
+            own = counts.to_padded(0, **self._options)[0]  # type: ignore[arg-type]
+            batch["attention_mask"] = torch.from_numpy(own)
+        for name in names:
             if name not in batch:
                 batch[name] = torch.from_numpy(np.stack([np.asarray(row[name]) for row in rows]))
         return batch
+
+
+def _int32_row(given: Any, number: int) -> Any:
+    """Ids of a sample."""
+    found = np.asarray(given)
+    if found.size and (
+        found.ndim != 1 or found.dtype.kind not in "iu" or not -(2**31) <= int(found.min()) <= int(found.max()) < 2**31
+    ):
+        raise ValueError(f"sample {number} must hold rows of whole numbers of 32 bits, got {shown(given)}")
+    return found.astype(np.int32).reshape(-1)
+
+
+def _mask_row(row: dict[str, Any], number: int) -> Any:
+    """Mask of a sample, one number for each id."""
+    found = _int32_row(row["attention_mask"], number)
+    if found.size != np.size(row["input_ids"]):
+        raise ValueError(
+            f"`attention_mask` of sample {number} has {found.size} numbers, `input_ids` {np.size(row['input_ids'])}"
+        )
+    return found
 
 
 def collate_blocks(blocks: Sequence[Any]) -> Any:

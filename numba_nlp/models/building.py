@@ -90,7 +90,7 @@ def _device(given: Any) -> torch.device:
     Raises
     ------
     ValueError
-        There is no such name.
+        There is no such name, or no such device.
     TypeError
         It is neither a name nor a device.
     """
@@ -98,7 +98,14 @@ def _device(given: Any) -> torch.device:
         return torch.device("cpu")
     if not isinstance(given, (str, int, torch.device)) or isinstance(given, bool):
         raise TypeError(f"device= must be a name such as 'cpu' or 'cuda:0', or torch's, got {type(given).__name__}")
+    if given == -1:  # as pipelines of transformers call it
+        return torch.device("cpu")
     try:
-        return torch.device(given)
+        device = torch.device(given)
     except RuntimeError as error:
         raise ValueError(f"device= must be a name such as 'cpu' or 'cuda:0', got {given!r}: {error}") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            f"device= {given!r}: this torch ({torch.__version__}) sees no CUDA device; leave it out, or pass 'cpu'"
+        )
+    return device

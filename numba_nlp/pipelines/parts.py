@@ -55,7 +55,8 @@ def load_parts(
         if not hasattr(model, "head") or not hasattr(model, "settings"):
             raise TypeError(
                 f"`model` must be a checkpoint's folder, its name on the hub, or a model of load_model, "
-                f"got {type(model).__name__}"
+                f"got {type(model).__name__}; one of transformers is saved first, model.save_pretrained(folder), and "
+                "its tokenizer too"
             )
         given = {"device": device, "dtype": dtype, **{name: hub.get(name) for name in HUB_OPTIONS}}
         for name, value in given.items():

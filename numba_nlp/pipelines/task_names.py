@@ -90,7 +90,8 @@ def find_task(name: Any) -> tuple[str, dict[str, str]]:
     """
     wanted = string("task", name)
     if wanted in _ALIASES:
-        return _ALIASES[wanted], {}
+        # a text as it is, whatever the model makes of it
+        return _ALIASES[wanted], {"prefix": ""} if wanted == "text2text-generation" else {}
     languages = _TRANSLATION.fullmatch(wanted)
     if languages:
         return "translate", {"source_language": languages["source"], "target_language": languages["target"]}

@@ -131,7 +131,11 @@ def test_a_run_that_is_stopped_by_hand_goes_on(corpus, run, written, monkeypatch
 
 def test_a_run_that_is_killed_before_its_record_is_written_makes_the_shard_again(corpus, run, written, tmp_path):
     run("encode", "*.txt", "-o", "out")
-    (tmp_path / "out" / "_manifest.json").unlink()
+    record = tmp_path / "out" / "_manifest.json"
+    content = json.loads(record.read_text(encoding="utf-8"))
+    for source in content["sources"].values():  # as it is before the first shard is written
+        source.update(complete=False, shards={})
+    record.write_text(json.dumps(content), encoding="utf-8")
     written.clear()
     run("encode", "*.txt", "-o", "out")
     assert written == ["a.parquet", "b.parquet", "c.parquet"]

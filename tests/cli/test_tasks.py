@@ -199,3 +199,9 @@ def test_results_that_are_no_lines(calls, run, tmp_path):
     message = one_error(run("classify", "the", "-m", "folder", "-o", "out.txt", code=1))
     assert "arguments: row 0 gives no line of text" in message
     assert not (tmp_path / "out.txt").exists()
+
+
+@pytest.mark.parametrize("text", ["a.txt", "-"])
+def test_names_of_files_are_no_texts(run, tmp_path, text):
+    write_lines(tmp_path / "a.txt", ["the"])
+    assert f"{text} names a file; pass --file {text}" in run("classify", text, "-m", "model", code=2).output

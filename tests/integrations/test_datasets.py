@@ -105,3 +105,8 @@ def test_wrong_use() -> None:
         encode_map("gpt2")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="`nulls` must be"):
         encode_map(gpt2().ours, nulls="drop")  # type: ignore[arg-type]
+
+
+def test_ids_and_lengths_need_two_columns():
+    with pytest.raises(ValueError, match="`ids` and `length` name one column, 'a'"):
+        encode_map(gpt2().ours, ids="a", length="a")

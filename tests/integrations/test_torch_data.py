@@ -138,3 +138,28 @@ def test_wrong_arguments() -> None:
         torch_data.PadCollate(0, side="both")
     with pytest.raises(ValueError, match="`pad_id` must be"):
         torch_data.PadCollate(-100)
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        ([{"input_ids": np.array([2**33 + 1])}], "sample 0 must hold rows of whole numbers of 32 bits"),
+        ([[1, 2], [1.5, 2]], "sample 1 must hold rows of whole numbers of 32 bits"),
+        ([{"input_ids": [[1], [2]]}], "sample 0 must hold rows of whole numbers of 32 bits"),
+        ([{"input_ids": [1], "y": 1}, {"input_ids": [1]}], "sample 1 has .'input_ids'., the first one"),
+        ([{"input_ids": [1]}, {"input_ids": [1], "y": 1}], "sample 1 has .'input_ids', 'y'., the first one"),
+        ([{"y": 1}], "sample 0 has .'y'."),
+        ([{"input_ids": [1, 2], "attention_mask": [1]}], "`attention_mask` of sample 0 has 1 numbers, `input_ids` 2"),
+    ],
+)
+def test_samples_that_make_no_batch(samples, message):
+    with pytest.raises(ValueError, match=message):
+        torch_data.PadCollate(0)(samples)
+
+
+def test_masks_of_samples_are_kept():
+    batch = torch_data.PadCollate(0, side="left")(
+        [{"input_ids": [5, 6, 7], "attention_mask": [1, 0, 1]}, {"input_ids": [8], "attention_mask": [1]}]
+    )
+    assert batch["attention_mask"].tolist() == [[1, 0, 1], [0, 0, 1]]
+    assert batch["input_ids"].tolist() == [[5, 6, 7], [0, 0, 8]]

@@ -204,3 +204,20 @@ def test_a_prefix_stands_behind_the_code_of_the_language(tmp_path: Path) -> None
         assert translate.prefix_and_start("the", 0, call) == (f">>{code}<< say: ", 0)
         with pytest.raises(RowError, match=r"begins with '>>xx<<', and `target_language`"):
             translate.prefix_and_start(">>xx<< the", 3, call)
+
+
+def test_devices_that_are_not_there(tmp_path: Path) -> None:
+    tiny_classify.make(tmp_path)
+    assert pipeline("classify", tmp_path, device=-1).model.device.type == "cpu"
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device")
+    with pytest.raises(ValueError, match=r"device= 'cuda:7': this torch .* sees no CUDA device; leave it out"):
+        pipeline("classify", tmp_path, device="cuda:7")
+
+
+def test_the_text_as_it_is(tmp_path: Path) -> None:
+    summarizer = tiny_summarize.make(tmp_path)
+    pipe = pipeline("text2text-generation", model=summarizer.model, tokenizer=summarizer.tokenizer, max_new_tokens=3)
+    assert pipe("the king") == pipeline(
+        "translate", model=summarizer.model, tokenizer=summarizer.tokenizer, prefix="", max_new_tokens=3
+    )("the king")

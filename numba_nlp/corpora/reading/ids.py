@@ -146,9 +146,11 @@ def _number_rows(block: Block) -> Iterator[tuple[int, Any]]:
 
 def _numbers_of(line: bytes) -> list[int] | ValueError:
     try:
+        if b"_" in line:  # which numbers of Python may have between their digits
+            raise ValueError(line)
         return [int(part) for part in line.split()]
-    except ValueError as error:
-        return error
+    except ValueError:
+        return ValueError(line.decode("utf-8", "replace")[:60])
 
 
 def _row_of(source: Source, number: int, given: Any) -> NDArray[np.int32]:

@@ -30,7 +30,7 @@ def read_separated(
     SourceFormatError
         It cannot be read or unpacked, a row is wrong, or there is no single column of this name; lists the columns.
     """
-    with _rows_of(source) as (rows, position):
+    with _rows_of(source, errors) as (rows, position, lines):
         header: list[str] | None = next(rows, None)
         at = _place(source, header, column)
         columns = header or []
@@ -40,6 +40,7 @@ def read_separated(
         bad: set[int] = set()
         first = n_bytes = n_unreadable = 0
         for row in rows:
+            lines.next_row()
             if not row:  # a blank line
                 continue
             if len(row) <= at and errors == "strict":
@@ -60,6 +61,7 @@ def read_separated(
                 yield Piece(texts, first, position(), n_unreadable, kept if keep else None, bad)
                 first += len(texts)
                 texts, kept, bad, n_bytes, n_unreadable = [], [], set(), 0, 0
+        lines.refuse_open_quote(source, rows.line_num)
         if texts:
             yield Piece(texts, first, position(), n_unreadable, kept if keep else None, bad)
 
@@ -72,21 +74,68 @@ def header_of(source: Source) -> list[str]:
     SourceFormatError
         It cannot be read or unpacked.
     """
-    with _rows_of(source) as (rows, _):
+    with _rows_of(source, "replace") as (rows, _, _):
         return next(rows, [])
 
 
+class _Lines:
+    """Lines of a file, those of the last row kept."""
+
+    def __init__(self, text: io.TextIOWrapper) -> None:
+        self._text = text
+        self._row: list[str] = []
+        self._next: list[str] = []
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._text)
+        self._next.append(line)
+        return line
+
+    def next_row(self) -> None:
+        """A row was made of the lines since the last one."""
+        self._row, self._next = self._next, []
+
+    def refuse_open_quote(self, source: Source, line: int) -> None:
+        """Refuse a file whose last row ends within quotes: it holds the rest of the file.
+
+        Raises
+        ------
+        SourceFormatError
+        """
+        if source.kind != "csv" or (len(self._row) < 2 and not "".join(self._row).count('"') % 2):
+            return
+        try:
+            next(csv.reader(self._row, strict=True), None)
+        except csv.Error as error:
+            if "unexpected end of data" not in str(error):
+                return
+            first = line - len(self._row) + 1
+            raise SourceFormatError(
+                f"{source.name}, line {first}: a quote opens in this row and is not closed; all lines behind it would "
+                "be part of its field"
+            ) from error
+
+
 @contextmanager
-def _rows_of(source: Source) -> Iterator[tuple[Any, Callable[[], int]]]:
-    quoting: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if source.kind == "tsv" else {}
+def _rows_of(source: Source, errors: Errors) -> Iterator[tuple[Any, Callable[[], int], _Lines]]:
+    quoting: dict[str, Any] = {"strict": errors == "strict"}
+    if source.kind == "tsv":
+        quoting = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
     with opened(source) as (stream, position), _long_fields():
         # bytes that are no UTF-8 become surrogates here and bytes again behind
         text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
-        rows = csv.reader(text, **quoting)
+        lines = _Lines(text)
+        rows = csv.reader(lines, **quoting)
         try:
-            yield rows, position
+            yield rows, position, lines
         except csv.Error as error:
-            raise SourceFormatError(f"{source.name}, line {rows.line_num}: {error}") from error
+            raise SourceFormatError(
+                f"{source.name}, line {rows.line_num}: {error} (a field that begins with a quote ends with one, and "
+                "holds others doubled)"
+            ) from error
         finally:
             if not text.closed:
                 text.detach()

@@ -78,8 +78,15 @@ def opened(source: Source) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
     """
     with named_errors(source):
         if source.is_stdin:
+            if sys.stdin is None:
+                raise SourceFormatError("standard input: is closed")
+            # what stands for it in tests and notebooks may not look ahead
+            if hasattr(sys.stdin.buffer, "peek"):
+                _refuse_others(source, sys.stdin.buffer.peek(8))
             yield sys.stdin.buffer, lambda: 0
             return
+        if source.packing is not None and source.is_file and not source.size:
+            raise SourceFormatError(f"{source.name}: is empty, and no file that {source.packing} packed")
         if source.packing is None:
             with open(source.path, "rb", buffering=_BUFFER) as stream:
                 _refuse_others(source, cast(io.BufferedReader, stream).peek(8))

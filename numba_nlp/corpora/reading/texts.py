@@ -11,6 +11,7 @@ from numba_nlp.corpora.reading.line_files import read_json_lines, read_text
 from numba_nlp.corpora.reading.pieces import Batch, Errors, Nulls, Piece, checked
 from numba_nlp.corpora.reading.separated import read_separated
 from numba_nlp.corpora.reading.sources import Source
+from numba_nlp.errors import SourceFormatError
 
 __all__ = ["DEFAULT_COLUMN", "PIECE_BYTES", "TextReader"]
 
@@ -42,8 +43,14 @@ class TextReader(NamedTuple):
     batch_bytes: int = PIECE_BYTES
     keep: Keep = NOTHING
 
-    def check(self, sources: Sequence[Source]) -> None:
+    def check(self, sources: Sequence[Source], *, in_turn: bool = False) -> None:
         """See that files have the column, as far as their formats say it, before anything is read.
+
+        Parameters
+        ----------
+        sources : sequence of Source
+        in_turn : bool
+            Files that are damaged are left to their turn.
 
         Raises
         ------
@@ -53,7 +60,12 @@ class TextReader(NamedTuple):
         column = self.column or DEFAULT_COLUMN
         for source in sources:
             if source.kind in ("parquet", "arrow"):
-                schema = arrow_files.schema_of(source)
+                try:
+                    schema = arrow_files.schema_of(source)
+                except SourceFormatError:
+                    if in_turn:
+                        continue
+                    raise
                 if schema is not None:
                     arrow_files.check_column(source, column, schema)
                     self.keep.among(source, schema.names)
