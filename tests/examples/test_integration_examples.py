@@ -11,10 +11,12 @@ import pytest
 @pytest.mark.parametrize(
     ("name", "needs"),
     [
+        ("with_command_line", "typer"),
         ("with_dask", "distributed"),
         ("with_datasets", "datasets"),
         ("with_numba", "numba"),
         ("with_sklearn", "sklearn"),
+        ("with_tables", "awkward"),
         ("with_torch_loader", "torch"),
         ("with_xarray", "xarray"),
     ],
