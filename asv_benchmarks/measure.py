@@ -266,7 +266,7 @@ def measure_spans(vocabulary: str, corpora: list[str], rounds: int, limit_bytes:
             texts = list(_sample(corpus(corpus_name), limit_bytes or sys.maxsize))
         except Missing:
             continue
-        calls = {"ids": backend.encode_batch, "spans": backend.encode_spans}  # type: ignore[attr-defined]
+        calls = {"ids": backend.encode_batch, "spans": backend.encode_spans}
         found = {cell: Record("spans", vocabulary, corpus_name, cell, "numba_nlp", 1, size(texts)) for cell in calls}
         for turn in range(rounds + 1):
             for cell in _rotated(list(calls), turn):

@@ -34,8 +34,8 @@ Written by `python -m asv_benchmarks.report` from {sources}; no figure is typed 
   Special tokens are recognised by all but tiktoken, sentencepiece, subword-nmt and, with vocabularies of the latter
   two, ours; no corpus contains one. The garbage collector is off while timing, and what a call returned is dropped
   after the clock is read.
-- MB/s counts bytes of UTF-8, 1 MB = 10^6 bytes. Slow libraries (tiktoken, tokenizers, sentencepiece, kitoken,
-  BlingFire, subword-nmt) are timed on the first part of a corpus only; each run says how much.
+- MB/s counts bytes of UTF-8, 1 MB = 10^6 bytes. Slow libraries ({slow})
+  are timed on the first part of a corpus only; each run says how much.
 
 - **cold**: a fresh tokenizer instance (vocabulary loaded, code compiled, caches of words empty), first pass over the
   corpus. Whether fresh instances are really cold in a process that held others before is checked below.
@@ -201,8 +201,9 @@ def _memory_table(results: dict[str, Any]) -> list[str]:
     return parts
 
 
-def _calls() -> list[str]:
-    rows = [[name, backend.batch_call, backend.one_call] for name, backend in BACKENDS.items()]
+def _calls(results: dict[str, Any]) -> list[str]:
+    measured = {entry["backend"] for table in ("records", "refusals") for entry in results[table]}
+    rows = [[name, backend.batch_call, backend.one_call] for name, backend in BACKENDS.items() if name in measured]
     return ["## What is called", table(["", "batch", "one text"], rows)]
 
 
@@ -253,7 +254,9 @@ def render(runs: dict[str, dict[str, Any]]) -> str:
     results = {table: [entry for run in runs.values() for entry in run.get(table, [])] for table in tables}
     sources = ", ".join(f"`docs/results/{source}`" for source in runs)
     described = "\n\n".join(_run_lines(source, run) for source, run in runs.items())
-    parts = [_INTRODUCTION.format(sources=sources, runs=described)]
+    measured = unique(record["backend"] for record in results["records"])
+    slow = ", ".join(name for name in BACKENDS if BACKENDS[name].slow and name in measured)
+    parts = [_INTRODUCTION.format(sources=sources, runs=described, slow=slow or "none here")]
     sections = (
         targets,
         _encode_tables,
@@ -268,5 +271,5 @@ def render(runs: dict[str, dict[str, Any]]) -> str:
     )
     for section in sections:
         parts += section(results)
-    parts += _calls()
+    parts += _calls(results)
     return "\n\n".join(parts) + "\n"

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from tools.references import source_path, tokenizer_json_path
+from tools.references import family_of, source_path, tokenizer_json_path
 
 from .benchmarks.compiled import compiled_path
 
@@ -29,11 +29,28 @@ STARTUP: dict[str, tuple[str, str, str]] = {
     "splintr-rs": ("import splintr", "t = splintr.from_json(paths[0])", "t.encode(text)"),
     "nanotoken": ("import nanotoken", "t = nanotoken.Tokenizer.from_vocab(paths[0])", "t.encode(text)"),
     "tokie": ("import tokie", "t = tokie.Tokenizer.from_json(paths[0])", "t.encode(text).ids"),
+    "kitoken": (
+        "import kitoken",
+        "t = (kitoken.Kitoken.from_sentencepiece_file if paths[0].endswith('.model') else "
+        "kitoken.Kitoken.from_tokenizers_file)(paths[0])",
+        "t.encode(text)",
+    ),
+    "rs_bpe": ("from rs_bpe.bpe import openai", "t = getattr(openai, paths[0])()", "t.encode(text)"),
+    "sentencepiece": (
+        "import sentencepiece",
+        "t = sentencepiece.SentencePieceProcessor(model_file=paths[0])",
+        "t.encode(text)",
+    ),
     "tokenizers": ("import tokenizers", "t = tokenizers.Tokenizer.from_file(paths[0])", "t.encode(text).ids"),
     "tiktoken": (
         "import tiktoken, tiktoken.load, tiktoken_ext.openai_public as public",
         "t = tiktoken.Encoding('x', pat_str=pattern(), mergeable_ranks=ranks(), special_tokens={})",
         "t.encode_ordinary(text)",
+    ),
+    "transformers": (
+        "from transformers import PreTrainedTokenizerFast",
+        "t = PreTrainedTokenizerFast(tokenizer_file=paths[0])",
+        "t(text, add_special_tokens=False)['input_ids']",
     ),
 }
 
@@ -67,7 +84,12 @@ def _paths(backend: str, vocabulary: str) -> list[str]:
     found: Path | tuple[Path, Path]
     if backend == "numba_nlp":
         found = compiled_path(vocabulary)
-    elif backend in ("nanotoken", "tiktoken"):
+    elif backend == "rs_bpe":
+        # it carries its vocabularies; this is the name of one
+        return [f"{vocabulary}_base"]
+    elif backend in ("nanotoken", "tiktoken", "sentencepiece") or (
+        backend == "kitoken" and family_of(vocabulary) in {"unigram", "sentencepiece_bpe"}
+    ):
         found = source_path(vocabulary)
     else:
         found = tokenizer_json_path(vocabulary)

@@ -3,55 +3,23 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
-import pkgutil
+import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
-from asv_benchmarks import benchmarks, report
+from asv_benchmarks import benchmarks, report, smoke
 from asv_benchmarks.benchmarks import corpora
 from asv_benchmarks.benchmarks.backends import BACKENDS, reference_flat, references_of
+from asv_benchmarks.curves import curve, exponent
 from asv_benchmarks.measure import find_refusals, same_ids
 from asv_benchmarks.render import render
+from asv_benchmarks.smallest import MODULES, REAL_SIZES, classes, module, smallest
 
-MODULES = sorted(info.name for info in pkgutil.iter_modules(benchmarks.__path__) if info.name.startswith("bench_"))
 REPOSITORY = Path(__file__).resolve().parent.parent
-SMALLEST = {
-    "vocabulary": "gpt2",
-    "corpus": "hamlet_lines",
-    "text": "1 letter",
-    "shape": "spaces",
-    "threads": 2,
-    "vocab_size": 8000,
-    "model": "ElectraForPreTraining",
-    "batch": "1x16",
-    "case": "beams, rules",
-    "library": "float32",
-    "size": "768x3072",
-    "rows": 1,
-}
-
-
-#: What runs models of real sizes.
-REAL_SIZES = ("bench_generation", "bench_pipelines")
-
-
-def module(name: str) -> ModuleType:
-    return importlib.import_module(f"asv_benchmarks.benchmarks.{name}")
-
-
-def classes() -> list[tuple[str, str]]:
-    """Module and name of every benchmark class."""
-    return [
-        (name, found)
-        for name in MODULES
-        for found, value in inspect.getmembers(module(name), inspect.isclass)
-        if not found.startswith("_") and value.__module__.endswith(name)
-    ]
 
 
 def test_every_module_holds_a_benchmark() -> None:
@@ -65,6 +33,9 @@ def test_every_module_holds_a_benchmark() -> None:
 def test_every_benchmark_runs(name: str, found: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "bench_adversarial":
         monkeypatch.setattr(module(name), "adversarial", lambda shape: corpora.ADVERSARIAL[shape](2_000))
+    if name == "bench_scaling":
+        monkeypatch.setattr(module(name), "SIZES", [16_000, 64_000])
+        monkeypatch.setattr(module(name), "ROWS", [1, 10])
     if name == "bench_scale_out":
         pytest.importorskip("distributed", reason="needs dask.distributed")
         monkeypatch.setattr(module(name), "TOTAL_BYTES", 400_000)
@@ -74,13 +45,9 @@ def test_every_benchmark_runs(name: str, found: str, backend: str, monkeypatch: 
         pytest.importorskip("torch", reason="needs torch")
         pytest.importorskip("transformers", reason="needs transformers (Python 3.11 or later)")
     benchmark: Any = getattr(module(name), found)()
-    names = getattr(benchmark, "param_names", ())
-    params = dict(zip(names, getattr(benchmark, "params", ()), strict=True))
-    if backend not in params.get("backend", ["numba_nlp"]):
+    chosen = smallest(benchmark, backend)
+    if chosen is None:
         pytest.skip(f"{found} has no {backend}")
-    chosen = [backend if key == "backend" else SMALLEST[key] for key in names]
-    for key, value in zip(names, chosen, strict=True):
-        assert value in params[key]
     if hasattr(benchmark, "setup"):
         benchmark.setup(*chosen)
     timed = [getattr(benchmark, key) for key in dir(benchmark) if key.startswith(("time_", "peakmem_", "track_"))]
@@ -92,6 +59,71 @@ def test_every_benchmark_runs(name: str, found: str, backend: str, monkeypatch: 
         compile(call(), found, "exec")
     if hasattr(benchmark, "teardown"):
         benchmark.teardown(*chosen)
+
+
+def test_an_inexact_library_is_left_out_of_timings_and_has_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wrong(BACKENDS["tokenizers"]):  # type: ignore[misc]
+        """One id of the first text that has any is another one."""
+
+        def flat(self, out: Any) -> Any:
+            values, offsets = super().flat(out)
+            values[0] += 1
+            return values, offsets
+
+    exactness = module("bench_exactness").EqualIds()
+    case = ("gpt2", "hamlet_lines", "tokenizers")
+    exactness.setup(*case)
+    assert exactness.track_equal_texts(*case) == 1
+    monkeypatch.setitem(BACKENDS, "tokenizers", Wrong)
+    exactness.setup(*case)
+    n_texts = len(exactness.texts)
+    assert exactness.track_equal_texts(*case) == pytest.approx(1 - 1 / n_texts)
+    for kind in ("EncodeWarm", "EncodeCold", "EncodeHeldOut"):
+        with pytest.raises(NotImplementedError, match="Wrong gives other ids than tiktoken and tokenizers"):
+            getattr(module("bench_encode"), kind)().setup(*case)
+
+
+def test_the_exponent_of_a_power_is_found() -> None:
+    sizes = [1e3, 4e3, 1.6e4, 1e6]
+    for power in (0.0, 1.0, 1.5, 2.0):
+        assert exponent(sizes, [3e-9 * n**power for n in sizes]) == pytest.approx(power)
+    with pytest.raises(ValueError, match=r"two sizes at least, got sizes \[5, 5\]"):
+        exponent([5, 5], [1.0, 2.0])
+
+
+def test_a_curve_ends_after_a_long_pass_but_has_two_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("asv_benchmarks.curves.SECONDS_EACH", 0)
+    called: list[int] = []
+    cases = [(n, lambda n=n: called.append(n)) for n in range(1, 5)]
+    assert curve(cases)[0] == [1, 2, 3, 4]
+    assert called == [1, 1, 2, 2, 3, 3, 4, 4]  # once to warm
+    monkeypatch.setattr("asv_benchmarks.curves.LONGEST", 0)
+    assert curve(cases)[0] == [1, 2]
+
+
+def test_the_smoke_run_has_each_class_once_a_backend() -> None:
+    found = smoke.patterns()
+    for name, kind in classes():
+        mine = [pattern for pattern in found if pattern.startswith(rf"^{name}\.{kind}\.")]
+        assert len(mine) in ((0,) if name in smoke.LEFT_OUT else (1, 2))
+    warm = "bench_encode.EncodeWarm.time_encode_batch('gpt2', 'hamlet_lines', '{}')"
+    for backend, wanted in (("numba_nlp", 1), ("tokenizers", 1), ("gigatoken", 0)):
+        assert sum(bool(re.search(pattern, warm.format(backend))) for pattern in found) == wanted
+    assert any(re.search(pattern, "bench_import.Import.timeraw_import") for pattern in found)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_figure"),
+    [
+        ("                 gpt2       hamlet_lines   tokenizers   482\u00b10ms  ", True),
+        ("                  gpt2       1.1262028217315674 ", True),
+        ("              tokenizers   hamlet_lines   49.3M    n/a  ", False),
+        ("[ 1.09%] \u00b7\u00b7\u00b7 bench_import.Import.timeraw_import      42.1\u00b10ms", True),
+        ("              vocabulary        backend               ", False),
+    ],
+)
+def test_results_of_asv_are_counted(line: str, is_figure: bool) -> None:
+    assert bool(smoke.FIGURE.search(line)) == is_figure
 
 
 def test_training_benchmark_runs() -> None:
@@ -217,6 +249,30 @@ def test_backends_of_every_family_agree_on_a_small_corpus(vocabulary: str, peer:
     for backend in (ours, theirs):
         found = backend.flat(backend.encode_batch(texts))
         assert any(same_ids(found, reference_flat(vocabulary, texts, name)) for name in references_of(vocabulary))
+
+
+def test_a_library_with_encodings_of_its_own_refuses_others() -> None:
+    pytest.importorskip("rs_bpe")
+    with pytest.raises(ValueError, match="carries cl100k and o200k, not 'gpt2'"):
+        BACKENDS["rs_bpe"]("gpt2")
+
+
+@pytest.mark.parametrize(
+    ("name", "vocabulary"),
+    [("rs_bpe", "cl100k"), *(("transformers", name) for name in ("gpt2", "cl100k", "bert_uncased", "t5"))],
+)
+def test_peers_give_the_ids_of_the_reference(name: str, vocabulary: str) -> None:
+    pytest.importorskip(BACKENDS[name].module)
+    texts = [*corpora.corpus("hamlet_lines")[:60], "  two  spaces", "na\u00efve caf\u00e9 \u65e5\u672c", ""]
+    try:
+        loaded = [BACKENDS[name](vocabulary, threads) for threads in (1, 2)]
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    right = reference_flat(vocabulary, texts, references_of(vocabulary)[-1])
+    for backend in loaded:
+        assert same_ids(backend.flat(backend.encode_batch(texts)), right)
+        assert list(backend.count_batch(texts)) == np.diff(right[1]).tolist()
+        assert backend.flat_one(backend.encode_one(texts[1])).tolist() == right[0][slice(*right[1][1:3])].tolist()
 
 
 def test_a_library_that_refuses_a_vocabulary_is_named_with_its_words() -> None:

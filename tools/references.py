@@ -21,6 +21,7 @@ from tools.tiktoken_to_tokenizer_json import PATTERNS, convert_ranks, tokenizer_
 
 __all__ = [
     "CHARACTER_BPE",
+    "GPT2_BEGINNINGS",
     "SENTENCEPIECE_MODELS",
     "STAGED",
     "VOCABULARIES",
@@ -35,6 +36,7 @@ __all__ = [
     "tiktoken_encoding",
     "tokenizer_json_path",
     "untemplated_json_path",
+    "vocabulary_size",
 ]
 
 #: Short name -> tiktoken's name (None where tiktoken has no such encoding).
@@ -90,6 +92,9 @@ CHARACTER_BPE: dict[str, tuple[str, ...]] = {
     "subword_nmt": ("vocab/subword_nmt/bpe.ref",),
 }
 
+#: Short name -> so many of the first merges of GPT-2, to see what the size of a vocabulary costs.
+GPT2_BEGINNINGS = {"gpt2_1k": 1000, "gpt2_4k": 4000, "gpt2_16k": 16_000}
+
 #: Last part of the address that tiktoken asks for -> (carried name, name in the data folder).
 _FILES = {
     "vocab.bpe": ("merges.txt", "vocab/gpt2/merges.txt"),
@@ -119,7 +124,7 @@ def family_of(vocabulary: str) -> str:
         return "sentencepiece_bpe" if vocabulary in _SENTENCEPIECE_BPE else "unigram"
     if vocabulary in STAGED:
         return "staged"
-    if vocabulary in VOCABULARIES:
+    if vocabulary in VOCABULARIES or vocabulary in GPT2_BEGINNINGS:
         return "byte_bpe"
     raise KeyError(vocabulary)
 
@@ -199,7 +204,7 @@ def source_path(vocabulary: str) -> Path | tuple[Path, Path]:
     if vocabulary in WORDPIECE:
         carried, shared, _ = WORDPIECE[vocabulary]
         return find_file(carried=carried, shared=shared)
-    if vocabulary == "gpt2":
+    if vocabulary == "gpt2" or vocabulary in GPT2_BEGINNINGS:
         return _file("encoder.json"), _file("vocab.bpe")
     if vocabulary == "roberta":
         return (
@@ -214,6 +219,20 @@ def _read_gpt2_files(vocab: Path, merges: Path) -> tuple[dict[str, int], list[li
     if lines and lines[0].startswith("#version"):
         lines = lines[1:]
     return json.loads(vocab.read_text(encoding="utf-8")), [line.split(" ") for line in lines if line]
+
+
+def _first_merges(
+    vocab: dict[str, int], merges: list[list[str]], n_merges: int
+) -> tuple[dict[str, int], list[list[str]]]:
+    """GPT-2 with so many merges: its ids are 256 bytes, what the merges give in their order, and the end of text."""
+    last = 256 + n_merges
+    kept = {token: number for token, number in vocab.items() if number < last}
+    return {**kept, "<|endoftext|>": last}, merges[:n_merges]
+
+
+def vocabulary_size(vocabulary: str) -> int:
+    """Number of ids of GPT-2, or of one of :data:`GPT2_BEGINNINGS`."""
+    return 256 + GPT2_BEGINNINGS.get(vocabulary, 50_000) + 1
 
 
 def _write(path: Path, text: str) -> None:
@@ -268,7 +287,9 @@ def tokenizer_json_path(vocabulary: str) -> Path:
         made = _character_json(vocabulary)
     elif isinstance(source, tuple):
         vocab, merges = _read_gpt2_files(*source)
-        names = ["<|endoftext|>"] if vocabulary == "gpt2" else ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+        if vocabulary in GPT2_BEGINNINGS:
+            vocab, merges = _first_merges(vocab, merges, GPT2_BEGINNINGS[vocabulary])
+        names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"] if vocabulary == "roberta" else ["<|endoftext|>"]
         special = {name: vocab[name] for name in names}
         made = tokenizer_json(vocab, merges, special, None, ignore_merges=False, roberta=vocabulary == "roberta")
     else:

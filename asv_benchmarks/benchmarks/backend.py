@@ -30,6 +30,8 @@ class Backend(ABC):
     module = ""
     #: The references, and some, are one to two orders slower; they are timed on a sample.
     slow = False
+    #: The library keeps a vocabulary for the whole process, so that only the first loading in a process is one.
+    load_once = False
     #: What is called, for the report.
     batch_call = ""
     one_call = ""
@@ -64,10 +66,29 @@ class Backend(ABC):
         """What ``encode_one`` returned, as an array of ids."""
         return np.asarray(out, dtype=np.int64)
 
+    def encode_spans(self, texts: list[str]) -> Any:
+        """Ids and spans of every text, in characters."""
+        # to asv: leave this one out
+        raise NotImplementedError(f"{self.distribution} gives no spans of batches")
+
+    def count_batch(self, texts: list[str]) -> Any:
+        """Number of ids of every text, by the shortest way that the library has."""
+        return [len(row) for row in self.encode_batch(texts)]
+
+    def load_anew(self) -> None:
+        """Load the vocabulary from its files again."""
+        if self.load_once:
+            raise NotImplementedError(f"{self.distribution} loads a vocabulary once in a process; see Start")
+        type(self)(self.vocabulary, self.threads)
+
     def decode_one(self, ids: NDArray[np.int64]) -> str:
         """Text of one text's ids, given as :meth:`ids_for_decode` made them."""
         # to asv: leave this one out
         raise NotImplementedError(f"{self.distribution} does not decode")
+
+    def decode_batch(self, rows: list[Any]) -> Any:
+        """Texts of many rows, each as :meth:`ids_for_decode` made it."""
+        return [self.decode_one(row) for row in rows]
 
     def ids_for_decode(self, ids: NDArray[np.int64]) -> Any:
         """The ids in the form that this library decodes fastest; made outside of timing."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.references import (
+    GPT2_BEGINNINGS,
     VOCABULARIES,
     family_of,
     hf_tokenizer,
@@ -25,7 +26,7 @@ from tools.references import (
     tiktoken_encoding,
 )
 
-from . import peers, sentencepiece_peers
+from . import peers, rs_bpe_peer, sentencepiece_peers, transformers_peer
 from .backend import Backend, Flat, from_lists
 from .compiled import compiled_path
 
@@ -72,6 +73,9 @@ class NumbaNlp(Backend):
     def encode_one(self, text: str) -> Any:
         return self.tokenizer.encode(text, special=self.special)
 
+    def count_batch(self, texts: list[str]) -> Any:
+        return self.tokenizer.count_batch(texts, special=self.special, num_threads=self.threads)
+
     def flat(self, out: Any) -> Flat:
         return out.values.astype(np.int64), out.offsets.astype(np.int64)
 
@@ -80,6 +84,9 @@ class NumbaNlp(Backend):
 
     def decode_one(self, ids: Any) -> str:
         return self.tokenizer.decode(ids)
+
+    def decode_batch(self, rows: Any) -> Any:
+        return self.tokenizer.decode_batch(rows)
 
 
 #: Name -> class, ours first.
@@ -92,11 +99,13 @@ BACKENDS: dict[str, type[Backend]] = {
     "nanotoken": peers.Nanotoken,
     "tokie": peers.Tokie,
     "kitoken": sentencepiece_peers.Kitoken,
+    "rs_bpe": rs_bpe_peer.RsBpe,
     "blingfire": peers.Blingfire,
     "sentencepiece": sentencepiece_peers.Sentencepiece,
     "subword-nmt": sentencepiece_peers.SubwordNmt,
     "tiktoken": peers.Tiktoken,
     "tokenizers": peers.Tokenizers,
+    "transformers": transformers_peer.Transformers,
 }
 
 #: Libraries that define the right ids, the faster ones first.
@@ -113,6 +122,8 @@ def references_of(vocabulary: str) -> tuple[str, ...]:
         return ("subword-nmt",)
     if vocabulary == "gpt2":
         return ("tiktoken", "tokenizers")
+    if vocabulary in GPT2_BEGINNINGS:
+        return ("tokenizers",)
     family = family_of(vocabulary)
     if family == "byte_bpe":
         return ("tiktoken",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .backends import BACKENDS
-from .common import fresh
+from .common import check_ids, fresh
 from .corpora import ADVERSARIAL, adversarial
 
 
@@ -17,6 +17,7 @@ class Adversarial:
     def setup(self, vocabulary: str, shape: str, backend: str) -> None:
         self.texts = [adversarial(shape)]
         self.backend = fresh(backend, vocabulary)
+        check_ids(self.backend, self.texts)
 
     def time_encode_batch(self, *_: str) -> None:
         self.backend.encode_batch(self.texts)

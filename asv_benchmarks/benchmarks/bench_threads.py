@@ -1,29 +1,36 @@
-"""Batches of ours on one and on two threads, warm."""
+"""Batches on one and on two threads, warm.
+
+Peers in Rust make one pool of threads for the process when it is first used, of the size that the environment says. asv
+gives each set of parameters a process of its own, so the environment is set in the setup, before anything is loaded.
+"""
 
 from __future__ import annotations
 
-from .backends import BACKENDS, available
-from .common import ONE_OF_EACH, check_ids, texts
+import os
+
+from .backends import BACKENDS, thread_environment
+from .common import ONE_OF_EACH, check_ids, fresh, texts
 from .corpora import CORPORA
 
 
 class Threads:
-    """Ours with one and with two threads; the peers' pools are sized by the environment, so they are in the report."""
+    """The same texts again and again, with one and with two threads."""
 
-    params = (["gpt2", "cl100k", *ONE_OF_EACH], list(CORPORA), [1, 2])
-    param_names = ("vocabulary", "corpus", "threads")
+    params = (["gpt2", "cl100k", *ONE_OF_EACH], list(CORPORA), list(BACKENDS), [1, 2])
+    param_names = ("vocabulary", "corpus", "backend", "threads")
     timeout = 300
 
-    def setup(self, vocabulary: str, corpus: str, threads: int) -> None:
+    def setup(self, vocabulary: str, corpus: str, backend: str, threads: int) -> None:
+        self._before = dict(os.environ)
+        os.environ.update(thread_environment(threads))
         self.texts = texts(corpus)
-        if not available("numba_nlp"):
-            raise NotImplementedError("numba_nlp is not installed")
-        try:
-            self.backend = BACKENDS["numba_nlp"](vocabulary, threads)
-        except FileNotFoundError as missing:
-            raise NotImplementedError(str(missing)) from missing
+        self.backend = fresh(backend, vocabulary, threads)
         check_ids(self.backend, self.texts)
         self.backend.encode_batch(self.texts)
+
+    def teardown(self, *_: object) -> None:
+        os.environ.clear()
+        os.environ.update(self._before)
 
     def time_encode_batch(self, *_: object) -> None:
         self.backend.encode_batch(self.texts)

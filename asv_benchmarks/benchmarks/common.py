@@ -17,14 +17,14 @@ CORPUS_BYTES = 2_000_000
 CHECKED_BYTES = 100_000
 
 
-def fresh(name: str, vocabulary: str) -> Backend:
-    """A freshly loaded backend on one thread; asv skips the parameters when it is not installed."""
+def fresh(name: str, vocabulary: str, threads: int = 1) -> Backend:
+    """A freshly loaded backend; asv skips the parameters, with the reason, when it is not installed."""
     if not available(name):
         raise NotImplementedError(f"{name} is not installed")
     if not serves(name, vocabulary):
         raise NotImplementedError(f"{name} is not measured with {vocabulary}")
     try:
-        return BACKENDS[name](vocabulary, 1)
+        return BACKENDS[name](vocabulary, threads)
     except FileNotFoundError as missing:
         raise NotImplementedError(str(missing)) from missing
     except BaseException as refusal:

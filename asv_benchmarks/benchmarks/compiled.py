@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from tools.files import made_folder
-from tools.references import WORDPIECE, source_path, tokenizer_json_path
+from tools.references import GPT2_BEGINNINGS, WORDPIECE, source_path, tokenizer_json_path
 
 __all__ = ["compiled_path"]
 
@@ -37,7 +37,8 @@ def compiled_path(vocabulary: str) -> Path:
 
     path = made_folder() / f"{vocabulary}.{_compiler_digest()}.safetensors"
     if not path.exists():
-        source = tokenizer_json_path(vocabulary) if vocabulary in ("gpt2", "roberta") else source_path(vocabulary)
+        as_json = vocabulary in ("gpt2", "roberta", *GPT2_BEGINNINGS)
+        source = tokenizer_json_path(vocabulary) if as_json else source_path(vocabulary)
         options = {"do_lower_case": WORDPIECE[vocabulary][2]} if vocabulary in WORDPIECE else {}
         vocab_tools.compile(source, **options).save(path)
     return path

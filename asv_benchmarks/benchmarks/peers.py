@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.references import (
+    GPT2_BEGINNINGS,
     VOCABULARIES,
     WORDPIECE,
     family_of,
@@ -46,9 +47,14 @@ class Tiktoken(Backend):
     one_call = "`encode_ordinary(text)` -> list"
 
     def load(self) -> None:
-        name = VOCABULARIES[self.vocabulary]
-        assert name is not None
+        name = VOCABULARIES.get(self.vocabulary)
+        if name is None:
+            raise ValueError(f"has no encoding {self.vocabulary!r}")
         self.encoding = tiktoken_encoding(name)
+
+    def load_anew(self) -> None:
+        # the function keeps what it loads; wrapped in it is the one that loads
+        tiktoken_encoding.__wrapped__(VOCABULARIES[self.vocabulary]).encode_ordinary(".")
 
     def encode_batch(self, texts: list[str]) -> Any:
         if self.threads == 1:
@@ -64,6 +70,9 @@ class Tiktoken(Backend):
 
     def decode_one(self, ids: Any) -> str:
         return self.encoding.decode(ids)
+
+    def decode_batch(self, rows: Any) -> Any:
+        return self.encoding.decode_batch(rows, num_threads=self.threads)
 
 
 class Tokenizers(Backend):
@@ -99,6 +108,9 @@ class Tokenizers(Backend):
     def decode_one(self, ids: Any) -> str:
         return self.tokenizer.decode(ids, skip_special_tokens=False)
 
+    def decode_batch(self, rows: Any) -> Any:
+        return self.tokenizer.decode_batch(rows, skip_special_tokens=False)
+
 
 class Gigatoken(Backend):
     """gigatoken: an awkward array of ids; with one thread on the calling thread, which is its faster way."""
@@ -111,7 +123,7 @@ class Gigatoken(Backend):
     def load(self) -> None:
         from gigatoken import Tokenizer
 
-        if self.vocabulary == "gpt2" or family_of(self.vocabulary) != "byte_bpe":
+        if self.vocabulary in ("gpt2", *GPT2_BEGINNINGS) or family_of(self.vocabulary) != "byte_bpe":
             self.tokenizer = Tokenizer(str(tokenizer_json_path(self.vocabulary)))
         else:
             self.tokenizer = Tokenizer.from_tiktoken(str(source_path(self.vocabulary)))
@@ -129,6 +141,11 @@ class Gigatoken(Backend):
         offsets = np.zeros(len(out) + 1, dtype=np.int64)
         np.cumsum(np.asarray(awkward.num(out)), out=offsets[1:])
         return values, offsets
+
+    def count_batch(self, texts: list[str]) -> Any:
+        import awkward
+
+        return awkward.num(self.encode_batch(texts))
 
     def ids_for_decode(self, ids: NDArray[np.int64]) -> Any:
         return ids.astype(np.uint32)
@@ -158,6 +175,9 @@ class Fastokens(Backend):
 
     def flat(self, out: Any) -> Flat:
         return from_buffers(out)
+
+    def count_batch(self, texts: list[str]) -> Any:
+        return np.diff(np.frombuffer(self.encode_batch(texts)[1], np.uint64))
 
     def flat_one(self, out: Any) -> NDArray[np.int64]:
         return np.asarray(out.ids, dtype=np.int64)
@@ -202,6 +222,9 @@ class Splintr(Backend):
     def flat(self, out: Any) -> Flat:
         return from_buffers(out)
 
+    def count_batch(self, texts: list[str]) -> Any:
+        return np.diff(np.frombuffer(self.encode_batch(texts)[1], np.uint64))
+
     def flat_one(self, out: Any) -> NDArray[np.int64]:
         return np.frombuffer(out, dtype=np.uint32).astype(np.int64)
 
@@ -234,6 +257,9 @@ class Nanotoken(Backend):
     def flat(self, out: Any) -> Flat:
         return np.asarray(out.ids).astype(np.int64), np.asarray(out.offsets).astype(np.int64)
 
+    def count_batch(self, texts: list[str]) -> Any:
+        return np.diff(self.encode_batch(texts).offsets)
+
     def decode_one(self, ids: Any) -> str:
         return self.tokenizer.decode(ids)
 
@@ -262,6 +288,9 @@ class Tokie(Backend):
         offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return ids.astype(np.int64), offsets
+
+    def count_batch(self, texts: list[str]) -> Any:
+        return self.encode_batch(texts)[1]
 
     def flat_one(self, out: Any) -> NDArray[np.int64]:
         return np.asarray(out.ids, dtype=np.int64)

@@ -32,6 +32,10 @@ class Sentencepiece(Backend):
     def encode_batch(self, texts: list[str]) -> Any:
         return self.processor.encode(texts, num_threads=self.threads)
 
+    def encode_spans(self, texts: list[str]) -> Any:
+        """Ids and character spans of every text."""
+        return self.processor.encode(texts, out_type="offset_mapping", num_threads=self.threads)
+
     def encode_one(self, text: str) -> Any:
         return self.processor.encode(text)
 
@@ -40,6 +44,9 @@ class Sentencepiece(Backend):
 
     def decode_one(self, ids: Any) -> str:
         return self.processor.decode(ids)
+
+    def decode_batch(self, rows: Any) -> Any:
+        return self.processor.decode(rows)
 
 
 class Kitoken(Backend):
