@@ -30,6 +30,18 @@ TINY |= {task: {**ENCODER, "initializer_range": 0.3} for task in pipeline_reader
 LENGTHS = {"min_new_tokens": 5, "max_new_tokens": 5}
 
 
+def test_stages_of_a_pipeline_have_their_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CASES, "classify", replace(CASES["classify"], settings=TINY["classify"]))
+    found = {}
+    for stage in bench_pipelines.STAGES:
+        parts = bench_pipelines.PipelineParts()
+        parts.setup(stage, "classify")
+        found[stage] = parts.track_seconds(stage, "classify")
+        parts.teardown()
+    assert all(seconds >= 0 for seconds in found.values())
+    assert found["forward"] > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", list(TINY))
 def test_both_libraries_give_the_same(task: str, tmp_path: Path) -> None:

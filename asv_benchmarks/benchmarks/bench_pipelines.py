@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import statistics
 import sys
 import tempfile
 import time
@@ -30,6 +31,8 @@ BATCHES = (1, 32)
 #: Whose versions are recorded.
 PACKAGES = ("llvmlite", "numba", "numpy", "tokenizers", "torch", "transformers")
 LIBRARIES = ("numba_nlp", "transformers")
+#: What the time of a pipeline is split into.
+STAGES = ("tokenize", "forward", "choose", "decode")
 
 
 class Pipelines:
@@ -61,6 +64,34 @@ class Pipelines:
 
     def peakmem_call(self, library: str, task: str) -> None:
         self._call()
+
+
+class PipelineParts:
+    """Where the time of ours goes: seconds of each stage for one row, on one thread."""
+
+    params = (list(STAGES), list(CASES))
+    param_names = ("stage", "task")
+    timeout = 600
+
+    def setup(self, stage: str, task: str) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        try:
+            case = CASES[task]
+            call, rows = prepare(case, Path(self._folder.name), 1, 1)["numba_nlp"], case.inputs(1)
+            self._call = lambda: call(rows)[1]
+            self._call()
+        except BaseException:
+            self._folder.cleanup()
+            raise
+
+    def teardown(self, *_: str) -> None:
+        self._folder.cleanup()
+
+    def track_seconds(self, stage: str, task: str) -> float:
+        """The median of three calls."""
+        return statistics.median(self._call()[stage] for _ in range(3))
+
+    track_seconds.unit = "s"  # type: ignore[attr-defined]
 
 
 def prepare(case: PipelineCase, folder: Path, batch: int, threads: int) -> dict[str, Callable[[list[Any]], Any]]:
