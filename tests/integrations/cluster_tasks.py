@@ -15,7 +15,10 @@ from numba_nlp.integrations import handles
 
 
 def meet(folder: Path, n_workers: int, dies_in: int | None) -> None:
-    """Make this worker wait in its first file until all have come to theirs; and perhaps die in a later one.
+    """Make this worker wait in its first file until all have come to theirs; then die in a later one, or see one die.
+
+    A worker that lives waits in its second file until another has come to its end, so that a quick one cannot do the
+    work of all before the doomed one has had its share.
 
     Parameters
     ----------
@@ -23,7 +26,7 @@ def meet(folder: Path, n_workers: int, dies_in: int | None) -> None:
         Where the workers leave a sign.
     n_workers : int
     dies_in : int or None
-        Number of the file, counted from 1, in whose middle the process kills itself.
+        Number of the file, counted from 1, in whose middle the process kills itself; None: this one lives.
     """
     writer = files.atomic_writer
     written = 0
@@ -34,16 +37,24 @@ def meet(folder: Path, n_workers: int, dies_in: int | None) -> None:
         written += 1
         if written == 1:
             (folder / f"{os.getpid()}.here").touch()
-            deadline = time.monotonic() + 120
-            while len(list(folder.glob("*.here"))) < n_workers and time.monotonic() < deadline:
-                time.sleep(0.01)
+            wait_for(folder, "*.here", n_workers)
+        if written == 2 and dies_in is None:
+            wait_for(folder, "*.dies", 1)
         with writer(path) as stream:
             yield stream
             if written == dies_in:
                 stream.flush()
+                (folder / f"{os.getpid()}.dies").touch()
                 os.kill(os.getpid(), signal.SIGKILL)
 
     files.atomic_writer = watched  # type: ignore[assignment]
+
+
+def wait_for(folder: Path, signs: str, n: int) -> None:
+    """Wait until so many signs lie in a folder, two minutes at most."""
+    deadline = time.monotonic() + 120
+    while len(list(folder.glob(signs))) < n and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 def plugins(dask_worker: Any) -> list[str]:
