@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.files import ROOT
-from tools.references import CHARACTER_BPE, SENTENCEPIECE_MODELS, STAGED, WORDPIECE
+from tools.references import CHARACTER_BPE, SENTENCEPIECE_MODELS, STAGED, WORDPIECE, source_path
 
 from .benchmarks.backends import BACKENDS, available, references_of, serves, thread_environment
 from .benchmarks.corpora import ADVERSARIAL, CORPORA
@@ -50,18 +50,19 @@ def _environment(threads: int) -> dict[str, str]:
     return {**os.environ, **thread_environment(threads), "PYTHONPATH": paths}
 
 
-def _job(kind: str, pool: int, cpus: list[int], /, **job: Any) -> Any:
-    """Run one measuring process and return its records (of ``refusals``: what each library says)."""
-    _say(f"== {kind}, {job['vocabulary']}, {pool} thread(s), processors {cpus}")
+def _job(kinds: list[str], pool: int, cpus: list[int], /, **job: Any) -> dict[str, Any]:
+    """Run one measuring process and return its records, and what each library says that refuses the vocabulary."""
+    _say(f"== {', '.join(kinds)}: {job['vocabulary']}, {pool} thread(s), processors {cpus}")
     done = subprocess.run(
         [sys.executable, "-m", "asv_benchmarks.measure"],
-        input=json.dumps({"kind": kind, "cpus": cpus, **job}),
+        input=json.dumps({"kinds": kinds, "cpus": cpus, **job}),
         stdout=subprocess.PIPE,
         text=True,
         env=_environment(pool),
         check=True,
     )
-    return json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def _alone(kind: str, cpus: list[int], *arguments: str, timeout: float | None = None) -> dict[str, Any] | None:
@@ -126,7 +127,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             _say(f"{name} is not installed (or has no tokenizer yet) and is left out")
     cpus = processors()
     one, two = cpus[-1:], cpus[-2:]
-    rounds = min(2, options.rounds) if options.quick else options.rounds
+    rounds = [options.rounds, options.most_rounds, options.most_seconds]
     limit = QUICK_BYTES if options.quick else None if options.megabytes is None else int(1e6 * options.megabytes)
     results: dict[str, Any] = {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
@@ -134,7 +135,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "versions": versions(),
         "settings": {
             "quick": options.quick,
-            "rounds": rounds,
+            "rounds": options.rounds,
+            "most rounds": options.most_rounds,
+            "most seconds": options.most_seconds,
             "megabytes": options.megabytes,
             "slow megabytes": options.slow_megabytes,
             "one thread on processors": one,
@@ -149,23 +152,29 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     started = time.time()
     available_names = names
     for vocabulary in options.vocab:
+        try:
+            source_path(vocabulary)
+        except FileNotFoundError as missing:
+            _say(f"{vocabulary}: skipped, {missing}")
+            continue
         names = [name for name in available_names if serves(name, vocabulary)]
-        refused = _job("refusals", 1, one, vocabulary=vocabulary, names=names)
-        for name, message in refused.items():
-            _say(f"{name} does not load {vocabulary}: {message}")
+        job = {
+            "vocabulary": vocabulary,
+            "names": names,
+            "rounds": rounds,
+            "corpora": options.corpora,
+            "limit_bytes": limit,
+            "slow_bytes": int(1e6 * options.slow_megabytes),
+        }
+        found = _job(["encode", "latency", "spans"], 1, one, **job)
+        results["records"] += found["records"]
+        for name, message in found["refusals"].items():
             results["refusals"].append({"vocabulary": vocabulary, "backend": name, "message": message})
-        names = [name for name in names if name not in refused]
-        common = {"vocabulary": vocabulary, "rounds": rounds}
-        corpora = options.corpora
-        which = {"names": names, "corpora": corpora, "limit_bytes": limit}
-        found = _job("encode", 1, one, threads=1, slow_bytes=int(1e6 * options.slow_megabytes), **which, **common)
-        found += _job("latency", 1, one, names=names, **common)
-        found += _job("spans", 1, one, corpora=corpora, limit_bytes=limit, **common)
+        job["names"] = names = [name for name in names if name not in found["refusals"]]
         if len(two) == 2:
-            found += _job("threads", 2, two, **which, **common)
-        results["records"] += found
+            results["records"] += _job(["threads"], 2, two, **job)["records"]
         if "alone" not in options.skip:
-            for kind, entries in _measure_alone(names, vocabulary, rounds, one, options.quick).items():
+            for kind, entries in _measure_alone(names, vocabulary, min(3, options.rounds), one, options.quick).items():
                 results[kind] += entries
         results["settings"]["minutes"] = round((time.time() - started) / 60, 1)
         _save(results, options)
@@ -180,7 +189,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Command line; see the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="2 MB of each corpus, 2 rounds")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=5, help="of each cell at least (with --quick 2)")
+    parser.add_argument("--most-rounds", type=int, default=15, help="rounds until ratios have settled, at most")
+    parser.add_argument("--most-seconds", type=float, default=8, help="no round more begins after these, a cell group")
     parser.add_argument("--vocab", type=_names, default=MEASURED, help=f"comma-separated: {','.join(MEASURED)}")
     parser.add_argument("--megabytes", type=float, help="take only so many megabytes of each corpus")
     parser.add_argument("--slow-megabytes", type=float, default=SLOW_MEGABYTES, help="the same for slow libraries")
@@ -191,6 +202,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
     parser.add_argument("--render", type=_names, metavar="RESULTS", help="only render the document, of these files")
     options = parser.parse_args(arguments)
+    if options.quick:
+        options.rounds = options.most_rounds = min(2, options.rounds)
+    options.most_rounds = max(options.rounds, options.most_rounds)
     if options.render:
         runs = {Path(name).name: json.loads(Path(name).read_text(encoding="utf-8")) for name in options.render}
     else:
