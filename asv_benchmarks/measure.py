@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -22,8 +23,8 @@ import numpy as np
 from .benchmarks.backends import BACKENDS, Backend
 from .benchmarks.corpora import LATENCY_TEXTS, SLICE_BYTES, Missing, corpus, size, slices
 from .machine import pin
-from .ratios import OURS, leaders
-from .samples import Judge, Record, Rounds, add, beginning, interleaved, say, timed
+from .ratios import OURS
+from .samples import Judge, Record, Rounds, add, beginning, interleaved, say, timed, wanted_names
 
 __all__ = ["find_refusals", "measure_encode", "measure_latency"]
 
@@ -31,8 +32,6 @@ __all__ = ["find_refusals", "measure_encode", "measure_latency"]
 HELD_OUT_EVERY = 5
 #: A corpus that is smaller has no held-out slices: they would be too small for a clock.
 HELD_OUT_BYTES = 1_000_000
-#: Slow backends have no more rounds than these, unless one of them is the fastest exact peer.
-SLOW_ROUNDS = 2
 
 
 def held_out(runs: list[list[str]], turn: int) -> tuple[list[str], list[list[str]]]:
@@ -120,10 +119,9 @@ def measure_encode(
         part = beginning(whole, slow_bytes)
         fast = [name for name in names if not BACKENDS[name].slow]
         slow = [name for name in names if BACKENDS[name].slow]
-        if len(part) < len(whole) and slow and OURS in names:
-            slow = [OURS, *slow]
+        on_part = [OURS, *slow] if len(part) < len(whole) and slow and OURS in names else slow
         judges = Judge(vocabulary, whole), Judge(vocabulary, part)
-        keys = [(name, False) for name in fast] + [(name, True) for name in slow]
+        keys = [(name, False) for name in fast] + [(name, True) for name in on_part]
         passes = {
             (name, is_part): _Passes(name, vocabulary, corpus_name, part if is_part else whole, judges[is_part])
             for name, is_part in keys
@@ -131,14 +129,15 @@ def measure_encode(
         del judges
         found = [record for key in keys for record in passes[key].records.values()]
 
-        def wanted(turn: int, keys: Any = keys, found: list[Record] = found) -> list[tuple[str, bool]]:
-            if turn < SLOW_ROUNDS:
-                return keys
-            dicts = [vars(record) for record in found if record.cell != "unseen"]
-            chosen = leaders(dicts, unsettled=turn >= rounds.least)
-            return [key for key in keys if key[0] in chosen or (turn < rounds.least and not key[1])]
+        chosen = wanted_names([record for record in found if record.cell != "unseen"], rounds, slow)
 
-        n = interleaved(keys, lambda key, turn, passes=passes: passes[key].take(turn), rounds, wanted)  # type: ignore[misc]
+        def take(key: tuple[str, bool], turn: int, passes: Any = passes) -> None:
+            passes[key].take(turn)
+
+        def wanted(turn: int, keys: Any = keys, chosen: Any = chosen) -> list[tuple[str, bool]]:
+            return [key for key in keys if key[0] in chosen(turn)]
+
+        n = interleaved(keys, take, rounds, wanted)
         say(f"{vocabulary} {corpus_name}: {n} rounds")
         records += found
     return records
@@ -168,34 +167,40 @@ def measure_latency(vocabulary: str, names: list[str], rounds: Rounds, calls: in
                 run(name)  # warms
             add(found[name], turn, run(name))
 
-        def wanted(turn: int, found: dict[str, Record] = found) -> Any:
-            return names if turn < rounds.least else leaders(map(vars, found.values()), unsettled=True)
-
-        interleaved(names, take, rounds, wanted)
+        interleaved(names, take, rounds, wanted_names(list(found.values()), rounds, ()))
         records += found.values()
     return records
 
 
 def main() -> None:
     """``python -m asv_benchmarks.measure``: reads one job as JSON from stdin, writes what was found to stdout."""
+    from .measure_scaling import measure_scaling
+    from .measure_tasks import measure_tasks
     from .measure_threads import measure_spans, measure_threads
+    from .measure_training import measure_training
 
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # some libraries print
     job = json.load(sys.stdin)
-    pin(job.pop("cpus"))
-    rounds, vocabulary, names, kinds = Rounds(*job.pop("rounds")), job["vocabulary"], job["names"], job.pop("kinds")
-    refusals = find_refusals(vocabulary, names)
+    pin(job["cpus"])
+    rounds, vocabulary, some = Rounds(*job["rounds"]), job["vocabulary"], job["task_corpora"]
+    refusals = find_refusals(vocabulary, job["names"]) if vocabulary else {}
     for name, message in refusals.items():
         say(f"{name} does not load {vocabulary}: {message}")
-    names = [name for name in names if name not in refusals]
+    names = [name for name in job["names"] if name not in refusals]
     few = {"corpora": job["corpora"], "limit_bytes": job["limit_bytes"]}
-    calls: dict[str, Callable[[], list[Record]]] = {
+    calls: dict[str, Callable[[], list[Any]]] = {
         "encode": lambda: measure_encode(vocabulary, names, rounds=rounds, slow_bytes=job["slow_bytes"], **few),
         "latency": lambda: measure_latency(vocabulary, names, rounds),
         "spans": lambda: measure_spans(vocabulary, rounds=rounds, **few),
         "threads": lambda: measure_threads(vocabulary, names, rounds=rounds, **few),
+        "tasks": lambda: measure_tasks(vocabulary, names, rounds, some),
+        "training": lambda: measure_training(rounds, job["training_corpora"]),
     }
-    found = [asdict(record) for kind in kinds for record in calls[kind]()]
-    json.dump({"refusals": refusals, "records": found}, sys.stdout)
+    found = [asdict(record) for kind in job["kinds"] if kind in calls for record in calls[kind]()]
+    curves = measure_scaling(vocabulary, names) if "scaling" in job["kinds"] else []
+    json.dump({"refusals": refusals, "records": found, "curves": curves}, answer)
+    answer.close()
 
 
 if __name__ == "__main__":

@@ -12,10 +12,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .benchmarks.backends import Flat, reference_flat, references_of
+from .ratios import leaders
 
-__all__ = ["Judge", "Record", "Rounds", "add", "beginning", "interleaved", "same_ids", "say", "timed"]
+__all__ = ["Judge", "Record", "Rounds", "add", "beginning", "interleaved", "same_ids", "say", "timed", "wanted_names"]
 
 Key = TypeVar("Key")
+#: Slow backends have no more rounds than these, unless one of them is the fastest exact peer.
+SLOW_ROUNDS = 2
 
 
 @dataclass
@@ -101,6 +104,23 @@ def _rotated(keys: Sequence[Key], turn: int) -> Iterator[Key]:
         yield keys[(place + turn) % len(keys)]
 
 
+def wanted_names(records: Sequence[Record], rounds: Rounds, slow: Collection[str]) -> Callable[[int], set[str]]:
+    """Function of a round's number: which backends take part in it.
+
+    All in the first rounds, without the slow ones after :data:`SLOW_ROUNDS`; then ours and the fastest exact peers of
+    the cells whose ratios have not settled. A slow one that is the fastest exact peer has as many rounds as the others.
+    """
+    names = {record.backend for record in records}
+
+    def wanted(turn: int) -> set[str]:
+        if turn < SLOW_ROUNDS:
+            return names
+        chosen = leaders(map(vars, records), unsettled=turn >= rounds.least)
+        return chosen | (names - set(slow)) if turn < rounds.least else chosen
+
+    return wanted
+
+
 def interleaved(
     keys: Sequence[Key],
     take: Callable[[Key, int], None],
@@ -117,6 +137,7 @@ def interleaved(
         The keys of the next round, whose number it is given. None of them: all that matters has settled.
     """
     gc.collect()
+    gc.freeze()  # else each collection between rounds goes through the corpora, a tenth of a second
     gc.disable()
     try:
         turn, begun, now = 0, time.perf_counter(), list(keys)
@@ -128,4 +149,5 @@ def interleaved(
             now = [key for key in keys if key in chosen]
     finally:
         gc.enable()
+        gc.unfreeze()
     return turn
