@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import repeat
 from typing import Any
 
@@ -195,7 +195,7 @@ def main() -> None:
         "spans": lambda: measure_spans(vocabulary, rounds=rounds, **few),
         "threads": lambda: measure_threads(vocabulary, names, rounds=rounds, **few),
         "tasks": lambda: measure_tasks(vocabulary, names, rounds, some),
-        "training": lambda: measure_training(rounds, job["training_corpora"]),
+        "training": lambda: measure_training(replace(rounds, least=min(3, rounds.least)), job["training_corpora"]),
     }
     found = [asdict(record) for kind in job["kinds"] if kind in calls for record in calls[kind]()]
     curves = measure_scaling(vocabulary, names) if "scaling" in job["kinds"] else []

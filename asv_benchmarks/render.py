@@ -22,6 +22,7 @@ from .tables import (
     unique,
 )
 from .targets import targets
+from .task_tables import exponent_tables, task_tables, training_table
 
 __all__ = ["render"]
 
@@ -257,12 +258,13 @@ def _run_lines(source: str, results: dict[str, Any]) -> str:
     """What one run was made with."""
     machine, settings = results["machine"], results["settings"]
     versions = ", ".join(f"{name} {number}" for name, number in results["versions"].items() if number)
-    vocabularies = ", ".join(unique(record["vocabulary"] for record in results["records"]))
+    vocabularies = ", ".join(filter(None, unique(record["vocabulary"] for record in results["records"])))
+    kinds = f" ({', '.join(settings['kinds'])})" if "kinds" in settings else ""
     most = settings.get("megabytes")
     taken = "whole corpora" if most is None else f"the first {most:g} MB of each corpus"
     slow = settings.get("slow megabytes", 2.0)
     lines = [
-        f"`{source}`: {vocabularies}",
+        f"`{source}`: {vocabularies}{kinds}",
         "",
         f"- {results['date']}; {machine['processor']}, {machine['processors']} processors, load {machine['load']} "
         f"before the run; {machine['system']}, Python {machine['python']}",
@@ -285,7 +287,7 @@ def render(runs: dict[str, dict[str, Any]]) -> str:
         Name of a results file -> its content, as ``asv_benchmarks.report`` writes it. What is in several is taken from
         each: give every vocabulary once.
     """
-    tables = ("records", "adversarial", "startup", "memory", "refusals")
+    tables = ("records", "curves", "adversarial", "startup", "memory", "refusals")
     results = {table: [entry for run in runs.values() for entry in run.get(table, [])] for table in tables}
     sources = ", ".join(f"`docs/results/{source}`" for source in runs)
     described = "\n\n".join(_run_lines(source, run) for source, run in runs.items())
@@ -300,9 +302,12 @@ def render(runs: dict[str, dict[str, Any]]) -> str:
         _latency_tables,
         _spans_table,
         _threads_table,
+        task_tables,
+        exponent_tables,
         _adversarial_table,
         _startup_table,
         _memory_table,
+        training_table,
         _refusals_table,
     )
     for section in sections:

@@ -1,4 +1,4 @@
-"""Measure everything, write the results as JSON, and render ``docs/benchmarks.md``, its pictures and the README's tables.
+"""Measure everything, write the results as JSON, and write ``docs/benchmarks.md``, pictures and the README's tables.
 
 ::
 
@@ -49,7 +49,7 @@ TASK_CORPORA = ("english_lines", "multilingual_lines")
 def _environment(threads: int) -> dict[str, str]:
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     # no curve goes on after a pass of so many seconds, unless the caller wants more
-    longest = os.environ.get("NUMBA_NLP_BENCH_LONGEST", "0.2")
+    longest = os.environ.get("NUMBA_NLP_BENCH_LONGEST", "0.1")
     return {**os.environ, **thread_environment(threads), "PYTHONPATH": paths, "NUMBA_NLP_BENCH_LONGEST": longest}
 
 

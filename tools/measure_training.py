@@ -62,7 +62,9 @@ def _tokenizers_wordpiece(path: Path, size: int) -> Any:
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.train([str(path)], trainers.WordPieceTrainer(vocab_size=size, show_progress=False))
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]  # as ours
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=special, show_progress=False)
+    tokenizer.train([str(path)], trainer)
     return tokenizer
 
 
