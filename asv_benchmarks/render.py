@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .benchmarks.backends import BACKENDS
 from .benchmarks.corpora import CORPORA
 from .ratios import LIMIT, Ratio, by_cell, ratio_of, ratio_to_peer
+from .runs import merged
 from .tables import (
     CELLS,
     adversarial_share,
@@ -23,6 +25,9 @@ from .tables import (
 )
 from .targets import targets
 from .task_tables import exponent_tables, task_tables, training_table
+
+if TYPE_CHECKING:
+    from .pictures import Picture
 
 __all__ = ["render"]
 
@@ -278,7 +283,7 @@ def _run_lines(source: str, results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def render(runs: dict[str, dict[str, Any]]) -> str:
+def render(runs: dict[str, dict[str, Any]], pictures: Sequence[Picture] = ()) -> str:
     """The document.
 
     Parameters
@@ -286,16 +291,19 @@ def render(runs: dict[str, dict[str, Any]]) -> str:
     runs : dict
         Name of a results file -> its content, as ``asv_benchmarks.report`` writes it. What is in several is taken from
         each: give every vocabulary once.
+    pictures : sequence of Picture
+        Those that stand beside the document, in ``pictures``.
     """
-    tables = ("records", "curves", "adversarial", "startup", "memory", "refusals")
-    results = {table: [entry for run in runs.values() for entry in run.get(table, [])] for table in tables}
+    results = merged(runs)
     sources = ", ".join(f"`docs/results/{source}`" for source in runs)
     described = "\n\n".join(_run_lines(source, run) for source, run in runs.items())
     measured = unique(record["backend"] for record in results["records"])
     slow = ", ".join(name for name in BACKENDS if BACKENDS[name].slow and name in measured)
     parts = [_INTRODUCTION.format(sources=sources, runs=described, slow=slow or "none here", limit=100 * LIMIT)]
+    parts += _settled(results)
+    if pictures:
+        parts += ["## Pictures", *(f"![{picture.says}](pictures/{picture.name}.svg)" for picture in pictures)]
     sections = (
-        _settled,
         targets,
         _encode_tables,
         _cold_check,
