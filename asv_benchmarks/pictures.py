@@ -36,19 +36,24 @@ class Picture(NamedTuple):
 
 def draw_bars(path: Path, labels: Sequence[str], series: Series, title: str, x_label: str, mark: float | None) -> None:
     """A group of lying bars for each label, one for each series; a line at ``mark``, and then logarithmic."""
-    height = 0.8 / len(series)
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    height, start = 0.8 / len(series), mark or 0
     with figure(path, 7.5, 1.3 + 0.17 * len(labels) * len(series), title) as axes:
         for number, (name, values) in enumerate(series.items()):
             places = np.arange(len(labels)) + (number - (len(series) - 1) / 2) * height
-            given = [np.nan if value is None else value for value in values]
-            axes.barh(places, given, height=0.9 * height, label=name, color=COLOURS[number])
+            given = np.array([np.nan if value is None else value for value in values])
+            axes.barh(places, given - start, left=start, height=0.9 * height, label=name, color=COLOURS[number])
         axes.set_yticks(np.arange(len(labels)), labels, parse_math=False)
+        axes.margins(y=0.01)
         axes.invert_yaxis()
         axes.set_xlabel(x_label)
         axes.grid(axis="x", alpha=0.3)
         if mark is not None:
             axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.xaxis.set_major_formatter("{x:g}")
+            axes.xaxis.set_minor_formatter(NullFormatter())
             axes.axvline(mark, color="black", linewidth=1)
         axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 
