@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from .alone_tables import adversarial_table, memory_table, refusals_table, startup_table
 from .benchmarks.backends import BACKENDS
 from .benchmarks.corpora import CORPORA
 from .ratios import LIMIT, Ratio, by_cell, ratio_of, ratio_to_peer
 from .runs import merged
 from .tables import (
     CELLS,
-    adversarial_share,
     label,
     ratio,
     select,
@@ -174,83 +174,10 @@ def _threads_table(results: dict[str, Any]) -> list[str]:
     return parts
 
 
-def _adversarial_table(results: dict[str, Any]) -> list[str]:
-    if not results["adversarial"]:
-        return []
-    parts = [
-        "## 1 MB of one shape in one text",
-        "A fresh process per cell: 1 MB of Python sources, then the text, first pass, in MB/s; in brackets the share "
-        "of the speed on the sources. *stopped*: over the limit of seconds that the results file states.",
-    ]
-    for vocabulary in unique(entry["vocabulary"] for entry in results["adversarial"]):
-        entries = [entry for entry in results["adversarial"] if entry["vocabulary"] == vocabulary]
-        shapes = unique(entry["shape"] for entry in entries)
-        rows = []
-        for backend in unique(entry["backend"] for entry in entries):
-            row = [backend]
-            for entry in (e for e in entries if e["backend"] == backend):
-                if entry["seconds"] is None:
-                    row.append("*stopped*")
-                    continue
-                mark = "" if entry["exact"] else " *inexact*"
-                row.append(f"{1 / entry['seconds']['first']:.1f} ({adversarial_share(entry):.2f}){mark}")
-            rows.append(row)
-        parts += [f"### {vocabulary}", table(["", *shapes], rows)]
-    return parts
-
-
-def _startup_table(results: dict[str, Any]) -> list[str]:
-    if not results["startup"]:
-        return []
-    columns = ("import", "load", "first encode", "total")
-    parts = [
-        "## Start, ms",
-        "A fresh interpreter imports the library, loads the vocabulary and encodes one sentence; *total* runs from "
-        "before the process to the ids. Medians. tiktoken reads its rank files from disk.",
-    ]
-    for vocabulary in unique(entry["vocabulary"] for entry in results["startup"]):
-        entries = [entry for entry in results["startup"] if entry["vocabulary"] == vocabulary]
-        rows = []
-        for backend in unique(entry["backend"] for entry in entries):
-            mine = [entry for entry in entries if entry["backend"] == backend]
-            rows.append([backend, *(f"{1000 * median(entry[column] for entry in mine):.0f}" for column in columns)])
-        parts += [f"### {vocabulary}", table(["", *columns], rows)]
-    return parts
-
-
-def _memory_table(results: dict[str, Any]) -> list[str]:
-    if not results["memory"]:
-        return []
-    parts = ["## Peak memory, MB"]
-    for vocabulary in unique(entry["vocabulary"] for entry in results["memory"]):
-        entries = [entry for entry in results["memory"] if entry["vocabulary"] == vocabulary]
-        rows = [
-            [entry["backend"], f"{entry['megabytes']['loaded']:.0f}", f"{entry['megabytes']['peak']:.0f}"]
-            for entry in entries
-        ]
-        head = ["", "import and load", f"and two passes over {entries[0]['corpus']}"]
-        parts += [f"### {vocabulary}", table(head, rows)]
-    parts.append(
-        "Growth of the largest resident size over that of the texts alone; the second figure holds the ids of a pass."
-    )
-    return parts
-
-
 def _calls(results: dict[str, Any]) -> list[str]:
     measured = {entry["backend"] for table in ("records", "refusals") for entry in results[table]}
     rows = [[name, backend.batch_call, backend.one_call] for name, backend in BACKENDS.items() if name in measured]
     return ["## What is called", table(["", "batch", "one text"], rows)]
-
-
-def _refusals_table(results: dict[str, Any]) -> list[str]:
-    rows = [
-        [entry["backend"], entry["vocabulary"], entry["message"].replace("|", "\\|")[:160]]
-        for entry in results["refusals"]
-    ]
-    if not rows:
-        return []
-    rows.sort(key=lambda row: list(BACKENDS).index(row[0]))
-    return ["## Which libraries do not load which file", table(["", "vocabulary", "what it says"], rows)]
 
 
 def _rounds(settings: dict[str, Any]) -> str:
@@ -312,11 +239,11 @@ def render(runs: dict[str, dict[str, Any]], pictures: Sequence[Picture] = ()) ->
         _threads_table,
         task_tables,
         exponent_tables,
-        _adversarial_table,
-        _startup_table,
-        _memory_table,
+        adversarial_table,
+        startup_table,
+        memory_table,
         training_table,
-        _refusals_table,
+        refusals_table,
     )
     for section in sections:
         parts += section(results)

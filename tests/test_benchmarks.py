@@ -307,7 +307,7 @@ def test_slices_hold_every_text_once_and_every_slice_is_held_out_in_turn() -> No
 
 
 def test_the_articles_document_is_what_its_results_give() -> None:
-    articles = importlib.import_module("asv_benchmarks.articles")
+    articles = importlib.import_module("asv_benchmarks.articles_page")
     results = json.loads((REPOSITORY / "docs/results/articles.json").read_text(encoding="utf-8"))
     assert (REPOSITORY / "docs/articles.md").read_text(encoding="utf-8") == articles.render(results)
 

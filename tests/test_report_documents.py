@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from asv_benchmarks import models_page, training_pages
 from asv_benchmarks.published import README, documents, planned
 from asv_benchmarks.records import write_results
 from asv_benchmarks.runs import read_runs, sources
@@ -22,6 +23,11 @@ def test_documents_are_what_the_results_give() -> None:
         assert path.read_text(encoding="utf-8") == text, f"{path.name}: python -m asv_benchmarks.report --render ..."
     assert README in written
     assert len(written) >= 3
+
+
+def test_pages_are_what_was_recorded() -> None:
+    for path, text in {**training_pages.pages(), models_page.PAGE: models_page.write()}.items():
+        assert path.read_text(encoding="utf-8") == text, path.name
 
 
 def test_each_vocabulary_is_rendered_from_one_run() -> None:
