@@ -79,3 +79,13 @@ def test_results_are_written_an_entry_a_line(tmp_path: Path) -> None:
         **results, "records": [{"seconds": [0.123456789]}, {"seconds": []}],
     }  # fmt: skip
     assert (tmp_path / "new" / "r.json").read_text(encoding="utf-8").count("\n") == 8
+
+
+def test_no_speed_is_typed_by_hand() -> None:
+    for page in [README, *(README.parent / "docs").glob("*.md"), *(README.parent / "docs/walkthroughs").glob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        if "\nWritten by `python -m asv_benchmarks." in text:
+            continue
+        text = re.sub(r"<!-- from here to the next mark.*?<!-- end of what", "", text, flags=re.DOTALL)
+        found = re.findall(r"[\d.]+ ?(?:[MG]B/s|[µm]s\b|(?:times|x) as (?:fast|long|quick|slow))", text)
+        assert found == [], page.name
