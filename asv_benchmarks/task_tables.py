@@ -22,8 +22,9 @@ _TITLES = {
 _GROWTH = """\
 The exponent k of time = c x size ^ k, by least squares over the logarithms: 1 is linear. Of texts from 16 kB, and of
 batches of 1 to 10,000 lines of Hamlet (in bytes), all backends by turns at each size, the quickest pass; larger sizes
-are left out after a pass of a tenth of a second. GPT-2 with its first 1000, 4000 and 16,000 merges and whole says how
-times grow with the vocabulary. A library with other ids than the reference is *inexact*."""
+are left out after a pass of a tenth of a second (or of `NUMBA_NLP_BENCH_LONGEST`). GPT-2 with its first 1000, 4000 and
+16,000 merges and whole says how times grow with the vocabulary. A library with other ids than the reference is
+*inexact*."""
 _TRAINING = """\
 Two threads. BPE is byte-level; its merges are compared with those of tokenizers, pieces of WordPiece too, but for 1 %:
 ties are decided by the order of a hash table there, so that two of its runs differ. Unigram is compared with
