@@ -39,7 +39,8 @@ from numba_nlp._fastcall.values import (
 )
 from numba_nlp._jit import kernel, native, python_function
 from numba_nlp.kernels.segment.bpe_memory import key_masks
-from numba_nlp.kernels.segment.cached_rows import enter_chunk, key_by_parts, recall_chunk
+from numba_nlp.kernels.segment.cached_loops import key_by_parts
+from numba_nlp.kernels.segment.cached_rows import enter_chunk, recall_chunk
 from numba_nlp.kernels.segment.cut_program import new_cut_scratch
 from numba_nlp.kernels.segment.normalize_program import new_normalizer_scratch
 from numba_nlp.kernels.segment.normalize_text import new_aligned
