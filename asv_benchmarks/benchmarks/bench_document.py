@@ -18,13 +18,13 @@ class Document:
     timeout = 120
 
     def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
-        self.text = "\n".join(texts(corpus, DOCUMENT_BYTES))
+        self.texts = ["\n".join(texts(corpus, DOCUMENT_BYTES))]
         self.backend = fresh(backend, vocabulary)
-        check_ids(self.backend, [self.text])
-        self.backend.encode_one(self.text)
+        check_ids(self.backend, self.texts)
+        self.backend.encode_one(self.texts[0])
 
     def time_encode(self, *_: str) -> None:
-        self.backend.encode_one(self.text)
+        self.backend.encode_one(self.texts[0])
 
 
 class DocumentCold(Document):
@@ -36,4 +36,8 @@ class DocumentCold(Document):
 
     def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
         super().setup(vocabulary, corpus, backend)
+        self.renew(vocabulary, corpus, backend)
+
+    def renew(self, vocabulary: str, corpus: str, backend: str) -> None:
+        """An instance that has seen no text."""
         self.backend = fresh(backend, vocabulary)

@@ -20,6 +20,8 @@ from .common import check_ids, fresh, texts
 from .corpora import CORPORA
 
 BLOCK_SIZE = 1024
+#: Bytes of a corpus.
+PACKED_BYTES = 500_000
 #: The end of text of GPT-2.
 SEPARATOR = 50256
 
@@ -32,7 +34,7 @@ class Packing:
     timeout = 300
 
     def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
-        self.name, self.texts = backend, texts(corpus)
+        self.name, self.texts = backend, texts(corpus, PACKED_BYTES)
         self.backend = fresh(backend, vocabulary)
         check_ids(self.backend, self.texts)
         self.folder = tempfile.TemporaryDirectory()
