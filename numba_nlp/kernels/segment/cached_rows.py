@@ -220,6 +220,7 @@ def note_first(scratch, n):
     scratch : Scratch
     n : int64
     """
+    return
 
 
 @inlined
@@ -232,6 +233,7 @@ def mark_firsts(cache, data, scratch):
     data : uint8[m]
     scratch : Scratch
     """
+    return
 
 
 @inlined
