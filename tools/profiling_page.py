@@ -23,6 +23,8 @@ __all__ = ["PAGE", "RECORD", "main", "render", "with_parts"]
 
 RECORD = ROOT / "docs" / "results" / "profiling.json"
 PAGE = ROOT / "docs" / "profiling.md"
+#: Behind a table: the mark would be a row of it.
+_BEHIND = "\n\n"
 _BEGIN, _END = "<!-- {}: written by `python -m tools.profiling_page` -->\n", "<!-- end of {} -->\n"
 
 
@@ -45,7 +47,7 @@ def _loop_table(found: list[dict[str, int]]) -> str:
         given = ", ".join(f"`{name}={value}`" for name, value in options.items())
         said = ", ".join(f"{count} {kind}" for kind, count in counts.items())
         lines.append(f"| `{place.partition(':')[2]}` | {given} | {said} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + _BEHIND
 
 
 def _table(found: dict[str, Any], names: tuple[str, str], unit: str) -> str:
@@ -57,7 +59,7 @@ def _table(found: dict[str, Any], names: tuple[str, str], unit: str) -> str:
     for name in names:
         warm, cold = times[f"{name} warm"], times[f"{name} cold"]
         lines.append(f"| `{name}` | {counts[name]:.3f} | {warm[0]:.4f}, {warm[1]:.4f} | {cold[0]:.4f}, {cold[1]:.4f} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + _BEHIND
 
 
 def render(found: dict[str, Any]) -> dict[str, str]:
@@ -80,7 +82,7 @@ def render(found: dict[str, Any]) -> dict[str, str]:
     )
     parts["finding"] = (
         _table(found, ("holds_numbers", "holds_numbers_leaving"), "value")
-        + f"\nA row of {SIZE} values is checked in {check / 1000:.1f} us; leaving at the first wrong value would take "
+        + f"A row of {SIZE} values is checked in {check / 1000:.1f} us; leaving at the first wrong value would take "
         f"{other / 1000:.1f} us, where\nthe whole of `sample_row` takes {token / 1000:.1f} us: the check is "
         f"{100 * check / token:.0f} % of it, and would have been {100 * other / (token - check + other):.0f} %.\n"
     )
@@ -118,7 +120,7 @@ def with_parts(page: str, parts: dict[str, str]) -> str:
         if page.count(begin) != 1 or page.count(end) != 1:
             raise ValueError(f"the page needs the lines {begin.strip()!r} and {end.strip()!r}, once each")
         head, _, rest = page.partition(begin)
-        page = head + begin + "\n" + text + "\n" + end + rest.partition(end)[2]
+        page = head + begin + text + end + rest.partition(end)[2]
     return page
 
 
