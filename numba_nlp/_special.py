@@ -91,18 +91,13 @@ class SpecialTokens:
         self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
         self._literal: SpecialMatcher | None = None
 
-    def first_bytes_of_text(self, policy: str | frozenset[str]) -> NDArray[np.uint8]:
-        """One for each byte that leaves a single text to the general way: uint8[256].
-
-        A token that is looked for in the text as it was given may start with it, or a code.
-        """
-        first = np.zeros(256, np.uint8)
+    def watched_in_text(self, policy: str | frozenset[str]) -> Watched:
+        """What a single text may hold, as it was given, that leaves it to the general way: tokens, and codes."""
+        there = zip(self.contents, self._in_normalized, strict=True)
+        contents = [content.encode() for content, in_normalized in there if policy != "plain" and not in_normalized]
         if self._codes is not None:
-            first[_OPENING[0]] = 1
-        if policy != "plain":
-            there = zip(self.contents, self._in_normalized, strict=True)
-            first[[content.encode()[0] for content, in_normalized in there if not in_normalized]] = 1
-        return first
+            contents.append(_OPENING)
+        return watch_tokens({content[0] for content in contents}, contents)
 
     def _watch(self, contents: list[bytes]) -> Watched:
         """What leaves texts to the general way: some of the tokens, and what codes begin with."""

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numba_nlp import _fastcall
 from numba_nlp import _unigram_calls as unigram_calls
 from numba_nlp._arguments import choice, flag, whole
 from numba_nlp._decoders import new_decoder
@@ -52,7 +53,7 @@ def _method(function: _Function, name: str) -> _Function:
     return cast(_Function, made)
 
 
-class Tokenizer:
+class Tokenizer(_fastcall.Direct):
     """Encodes text to ids and decodes ids to text, exactly as the reference library of the vocabulary's format.
 
     Immutable, safe to share between threads and to pickle (as path and digest when the vocabulary came from a
@@ -91,7 +92,7 @@ class Tokenizer:
             )
         special = SpecialTokens(vocabulary)
         policy = special.check_policy(vocabulary.metadata["special_policy"])
-        encoder = new_encoder(vocabulary, special.first_bytes_of_text(policy))
+        encoder = new_encoder(vocabulary, special.watched_in_text(policy))
         values = {
             "_vocabulary": vocabulary,
             "_special": special,
@@ -208,11 +209,11 @@ class Tokenizer:
             single = self._single
             if single is None:
                 single = self._prepare_single()
-            ids = single[0](single[1], text)
+            ids = single[0](text)
             if ids is not None:
                 return ids  # type: ignore[no-any-return]
             # what is learnt has to hold for every policy
-            stages = single[2] if special is None or special == self._policy else None
+            stages = single[1] if special is None or special == self._policy else None
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}; encode_batch takes many texts")
         spans = flag("spans", spans)
@@ -255,10 +256,14 @@ class Tokenizer:
         """What encodes single texts; made on first use, since making it may compile."""
         single = self._encoder.single_call({} if self._policy == "plain" else self._special.forms)
         if single is None:
-            single = SingleCall(_leave_to_plain, 0, None, None)
+            single = SingleCall(_leave_to_plain, None, None)
         # a plain tuple, whose elements the interpreter takes faster
         kept = tuple(single)
         object.__setattr__(self, "_single", kept)
+        if single.context is not None and _fastcall.HAS_METHODS:
+            _fastcall.give_methods(Tokenizer)
+            single.context.may_count(type(self).encode is Tokenizer.encode)
+            object.__setattr__(self, "_holder", single.context)
         return kept
 
     def encode_batch(
@@ -384,6 +389,9 @@ class Tokenizer:
             num_threads=num_threads,
             progress=progress,
         ).row_lengths
+
+    # what the compiled forms of the methods, which are given to the class by its first instance, leave to Python
+    _encode, _count = encode, count
 
     # --- model inputs ------------------------------------------------------------------------------------------
 
@@ -730,5 +738,5 @@ def _check_options(errors: str, unit: str) -> None:
     choice("unit", unit, ("char", "byte"))
 
 
-def _leave_to_plain(address: int, text: Any) -> None:
+def _leave_to_plain(text: Any) -> None:
     """Stand-in for the fast call where only the plain way is right."""

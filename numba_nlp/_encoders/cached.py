@@ -30,21 +30,19 @@ class SingleCall(NamedTuple):
     Attributes
     ----------
     function : callable
-        ``(address, text) -> int32[n] or None``, see :func:`numba_nlp._fastcall.encode_one`.
-    address : int
+        ``text -> int32[n] or None``, see :func:`numba_nlp._fastcall.bound`.
     stages : SingleStages or None
         To be told of what the plain way gave where the function gave None.
-    owner : object
-        Kept as long as the address is used.
+    context : Context or None
+        What the function works with.
     """
 
-    function: Callable[[int, Any], NDArray[np.int32] | None]
-    address: int
+    function: Callable[[Any], NDArray[np.int32] | None]
     stages: SingleStages | None
-    owner: Any
+    context: Context | None
 
 
-class Context:
+class Context(_fastcall.Holder):
     """What one thread works with; belongs to one call at a time."""
 
     __slots__ = ("_buffer", "cache", "control", "scratch")
@@ -54,10 +52,16 @@ class Context:
         self.cache = cache
         self.scratch = scratch
         self.control = control
+        self.block = None if control is None else control.block
 
     def buffer(self, n: int) -> NDArray[np.int32]:
         """Room for ``n`` ids; kept unless it is for a chunk of unusual size."""
         return self._buffer if n <= self._buffer.size else np.empty(n, np.int32)
+
+    def may_count(self, yes: bool) -> None:
+        """Whether single texts may be counted without asking the method ``encode``, which others may have replaced."""
+        if self.control is not None:
+            self.control.may_count(yes)
 
     def use_scratch(self, scratch: Any) -> None:
         self.scratch = scratch
@@ -77,8 +81,8 @@ class CachedEncoder(Encoder):
         Read-only.
     pattern : str
         Which of the family's row encoders.
-    special_first : uint8[256]
-        Bytes that leave a single text to the plain way (:func:`numba_nlp._fastcall.encode_one`).
+    watched : Watched
+        Tokens that leave a single text to the plain way (:func:`numba_nlp._fastcall.encode_one`).
     """
 
     #: Longest chunk, in bytes, that a thread keeps memory for between calls.
@@ -91,11 +95,11 @@ class CachedEncoder(Encoder):
     id_table: NDArray[np.int32] | None = None
     left_alone: int = -1
 
-    def __init__(self, tables: Any, pattern: str, special_first: NDArray[np.uint8]) -> None:
+    def __init__(self, tables: Any, pattern: str, watched: _fastcall.Watched) -> None:
         self.tables = tables
         self.uses_fast_calls = _fastcall.AVAILABLE
         self._pattern = pattern
-        self._special_first = special_first
+        self._watched = watched
         self._contexts: list[Context] = []
         # of the last batch: how much memory to make for the next one
         self._ids_of_a_byte = 0.0
@@ -193,7 +197,7 @@ class CachedEncoder(Encoder):
             stages.put_before(context.control, self.ids_per_byte)
         elif not self.takes_strings():
             return None
-        return SingleCall(_fastcall.encode_one.call, context.control.address, stages, context)
+        return SingleCall(_fastcall.bound(context), stages, context)
 
     # --- memory --------------------------------------------------------------------------------------------------
 
@@ -207,7 +211,7 @@ class CachedEncoder(Encoder):
         control = None
         if self.uses_fast_calls:
             control = _fastcall.ControlBlock(
-                self.family(), self._pattern, self.tables, cache, scratch, self._special_first, self.ids_per_byte,
+                self.family(), self._pattern, self.tables, cache, scratch, self._watched, self.ids_per_byte,
                 self.id_table, self.left_alone,
             )  # fmt: skip
         return Context(cache, scratch, control)
