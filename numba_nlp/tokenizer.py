@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import FunctionType, MappingProxyType
 from typing import Any, Literal, TypeVar, cast, overload
@@ -19,7 +20,7 @@ from numba_nlp._encoders import new_encoder
 from numba_nlp._encoders.cached import CachedEncoder, SingleCall
 from numba_nlp._encoders.dropout import checked_dropout
 from numba_nlp._encoders.encoder import Row
-from numba_nlp._encoders.rows import Segments, resolve_threads
+from numba_nlp._encoders.rows import THREADS, Segments, resolve_threads
 from numba_nlp._input_plan import check_adding
 from numba_nlp._input_settings import InputSettings
 from numba_nlp._special import POLICIES, SpecialTokens
@@ -256,7 +257,7 @@ class Tokenizer(_fastcall.Direct):
         """What encodes single texts; made on first use, since making it may compile."""
         single = self._encoder.single_call({} if self._policy == "plain" else self._special.forms)
         if single is None:
-            single = SingleCall(_leave_to_plain, None, None)
+            single = SingleCall(_leave_to_plain, None, _leave_to_plain, None)
         # a plain tuple, whose elements the interpreter takes faster
         kept = tuple(single)
         object.__setattr__(self, "_single", kept)
@@ -317,6 +318,16 @@ class Tokenizer(_fastcall.Direct):
         ValueError
             An option has a value that it cannot have.
         """
+        if (
+            isinstance(texts, (list, tuple))
+            and len(texts) <= _fastcall.MOST_FEW
+            and _are_usual(spans, unit, errors, nulls, num_threads, progress, dropout, seed)
+            and add_special_tokens is False
+            and (special is None or self._watches(special))
+        ):
+            few = (self._single or self._prepare_single())[2](tuple(texts))
+            if few is not None:
+                return Ragged._trusted(*few)
         threads = resolve_threads(num_threads)
         dropping = checked_dropout(dropout, seed)
         spans, progress = flag("spans", spans), flag("progress", progress)
@@ -733,10 +744,29 @@ def _is_text(token: str) -> bool:
     return True
 
 
+def _are_usual(
+    spans: Any, unit: Any, errors: Any, nulls: Any, num_threads: Any, progress: Any, dropout: Any, seed: Any
+) -> bool:
+    """Whether options of a batch are those of most calls; what else they may be is asked later."""
+    return (
+        spans is False
+        and progress is False
+        and type(errors) is type(nulls) is type(unit) is str
+        and errors == "strict"
+        and nulls == "error"
+        and unit == "char"
+        and type(dropout) is float
+        and dropout == 0.0
+        and type(seed) is int
+        and seed == 0
+        and ((num_threads is None and THREADS not in os.environ) or (type(num_threads) is int and num_threads > 0))
+    )
+
+
 def _check_options(errors: str, unit: str) -> None:
     choice("errors", errors, ("strict", "replace"))
     choice("unit", unit, ("char", "byte"))
 
 
 def _leave_to_plain(text: Any) -> None:
-    """Stand-in for the fast call where only the plain way is right."""
+    """Stand-in for the fast calls where only the plain way is right."""

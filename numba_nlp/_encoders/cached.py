@@ -30,15 +30,18 @@ class SingleCall(NamedTuple):
     Attributes
     ----------
     function : callable
-        ``text -> int32[n] or None``, see :func:`numba_nlp._fastcall.bound`.
+        ``text -> int32[n] or None``, see :func:`numba_nlp._fastcall.single.encode_one`.
     stages : SingleStages or None
         To be told of what the plain way gave where the function gave None.
+    few : callable
+        ``tuple of texts -> (int32[m], int64[texts + 1]) or None``, see :func:`numba_nlp._fastcall.few.encode_few`.
     context : Context or None
-        What the function works with.
+        What the functions work with.
     """
 
     function: Callable[[Any], NDArray[np.int32] | None]
     stages: SingleStages | None
+    few: Callable[[tuple[Any, ...]], tuple[NDArray[np.int32], NDArray[np.int64]] | None]
     context: Context | None
 
 
@@ -82,7 +85,7 @@ class CachedEncoder(Encoder):
     pattern : str
         Which of the family's row encoders.
     watched : Watched
-        Tokens that leave a single text to the plain way (:func:`numba_nlp._fastcall.encode_one`).
+        Tokens that leave a single text to the plain way (:mod:`numba_nlp._fastcall.single`).
     """
 
     #: Longest chunk, in bytes, that a thread keeps memory for between calls.
@@ -197,7 +200,9 @@ class CachedEncoder(Encoder):
             stages.put_before(context.control, self.ids_per_byte)
         elif not self.takes_strings():
             return None
-        return SingleCall(_fastcall.bound(context), stages, context)
+        context.control.make_room(_fastcall.MOST_FEW)
+        one, few = (_fastcall.bound(function, context) for function in (_fastcall.encode_one, _fastcall.encode_few))
+        return SingleCall(one, stages, few, context)
 
     # --- memory --------------------------------------------------------------------------------------------------
 

@@ -36,8 +36,8 @@ ENCODE_ROWS, ENCODE_UNSEEN, AS_UTF8, CLEAR_ERROR, NEW_REFERENCE, NONE, TUPLE_ITE
 NEW_ARRAY, ARRAY_TYPE, SINGLE_IDS, SINGLE_PLACES, SINGLE_SHAPE, SINGLE_ROOM = range(7, 13)
 MODEL_ROWS, TEXT, ID_TABLE, LEFT_ALONE = range(13, 17)
 WATCHED, N_WATCHED, WATCHED_TABLE, WATCHED_PAIRS, WATCHED_BYTES, WATCHED_OFFSETS, N_TOKENS = range(17, 24)
-IS_COUNTED = 24
-TABLES = 25
+IS_COUNTED, FEW_IDS, FEW_ROOM, FEW_ENDS = range(24, 28)
+TABLES = 28
 
 #: Places of PyArray_Type and PyArray_New in numpy's table of C functions; fixed by numpy's binary interface.
 NUMPY_ARRAY_TYPE, NUMPY_NEW_ARRAY = 2, 93
@@ -210,7 +210,7 @@ class ControlBlock:
         What of it leaves the text to the plain way, -1 for nothing.
     """
 
-    __slots__ = ("_family", "_kept", "_scratch", "_stages", "block", "call_rows")
+    __slots__ = ("_family", "_few", "_kept", "_scratch", "_stages", "block", "call_rows")
 
     def __init__(
         self,
@@ -251,6 +251,7 @@ class ControlBlock:
         block[ID_TABLE] = 0 if id_table is None else id_table.ctypes.data
         block[LEFT_ALONE] = left_alone
         self._stages: tuple[Any, ...] = ()
+        self._few: tuple[Any, ...] = ()
         self.block = block
         self._kept = (watched, watched_table, single_ids, single_places, tables, cache, id_table)
         enter(block, TABLES, tables)
@@ -281,6 +282,13 @@ class ControlBlock:
         self.block[SINGLE_IDS] = single_ids.ctypes.data
         self.block[SINGLE_ROOM] = single_ids.size
         self._stages = (stages, single_ids)
+
+    def make_room(self, n_texts: int) -> None:
+        """Memory for the ids of that many texts, which together are no longer than one may be."""
+        ids, ends = np.zeros(int(self.block[SINGLE_ROOM]), np.int32), np.zeros(n_texts, np.int64)
+        self.block[FEW_IDS], self.block[FEW_ROOM] = ids.ctypes.data, ids.size
+        self.block[FEW_ENDS] = ends.ctypes.data
+        self._few = (ids, ends)
 
     def may_count(self, yes: bool) -> None:
         """Whether the ids of the texts are those that a method ``encode`` gives, and may be counted in its place."""

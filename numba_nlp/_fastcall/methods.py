@@ -18,7 +18,7 @@ import numpy as np
 
 from numba_nlp._fastcall.control import IS_COUNTED
 from numba_nlp._fastcall.interpreter import Holder
-from numba_nlp._fastcall.single import block_of, encode_one, find_ids, new_array
+from numba_nlp._fastcall.single import block_of, find_ids, new_array
 from numba_nlp._fastcall.values import FIRST, c_text, load, python_call
 from numba_nlp._jit import NativeFunction, native
 
@@ -126,22 +126,23 @@ def _descriptor(owner: type, name: str, function: NativeFunction) -> Any:
     return new(owner, ctypes.byref(definition))
 
 
-def bound(holder: Holder) -> Any:
-    """A builtin function ``text -> int32[n] or None`` (:func:`numba_nlp._fastcall.single.encode_one`).
+def bound(function: NativeFunction, holder: Holder) -> Any:
+    """A builtin function of one argument, from a C function behind ``METH_O``.
 
     Parameters
     ----------
+    function : NativeFunction
     holder : Holder
-        Kept by the function.
+        Its first argument, which the builtin function keeps.
     """
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.POINTER(_Definition), ctypes.py_object, ctypes.c_void_p]
-    return new(ctypes.byref(_one()), holder, None)
+    return new(ctypes.byref(_of_one_argument(function)), holder, None)
 
 
 @cache
-def _one() -> _Definition:
-    return _define("encode_one", encode_one, _METH_O, "Ids of one text, or None.")
+def _of_one_argument(function: NativeFunction) -> _Definition:
+    return _define("encode", function, _METH_O, "What a tokenizer calls for text, or None.")
 
 
 def _define(name: str, function: NativeFunction, flags: int, doc: str) -> _Definition:

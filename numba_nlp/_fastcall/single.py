@@ -38,7 +38,19 @@ from numba_nlp._fastcall.values import (
 )
 from numba_nlp._jit import inlined, kernel, native
 
-__all__ = ["block_of", "encode_one", "find_ids", "holds_token", "new_array"]
+__all__ = [
+    "NUMPY_INT32",
+    "block_of",
+    "copy_found",
+    "empty_array",
+    "encode_located",
+    "encode_one",
+    "find_ids",
+    "holds_token",
+    "locate",
+    "new_array",
+    "none",
+]
 
 NUMPY_INT32 = np.dtype(np.int32).num
 
@@ -79,9 +91,65 @@ def holds_token(block, data, size):
 
 
 @inlined
+def none(block):
+    """A new reference to None."""
+    call1(load(block + 8 * NEW_REFERENCE), load(block + 8 * NONE))
+    return load(block + 8 * NONE)
+
+
+@inlined
 def block_of(holder):
     """Address of the block that the object at an address holds."""
     return load(load(holder + FIRST) + FIRST)
+
+
+@inlined
+def locate(block, text):
+    """Bytes of the UTF-8 form of an object, as :func:`find_ids` takes it, at ``SINGLE_PLACES``; gives its address.
+
+    Parameters
+    ----------
+    block, text : int, int
+        Addresses.
+
+    Returns
+    -------
+    int64
+        0 leaves the text to the plain way: it is not a ``str``, not valid Unicode, too long, or holds a special token.
+    """
+    places = load(block + 8 * SINGLE_PLACES)
+    address = call2(load(block + 8 * AS_UTF8), text, places)
+    if address == 0:
+        call1(load(block + 8 * CLEAR_ERROR), 0)
+        return np.int64(0)
+    size = load(places)
+    if size > SINGLE_LIMIT or holds_token(block, array_at(address, size, np.uint8), size):
+        return np.int64(0)
+    return address
+
+
+@inlined
+def encode_located(block, address):
+    """Encode the text that :func:`locate` has just found; gives what :func:`find_ids` gives."""
+    places = load(block + 8 * SINGLE_PLACES)
+    slots = array_at(places, 4, np.int64)
+    size = slots[0]
+    slots[1] = 0  # start of the only row
+    slots[2] = 0
+    ids = load(block + 8 * SINGLE_IDS)
+    n = call13(
+        load(block + 8 * ENCODE_ROWS), block, address, size, places + 8, places, 0, 0, 0, 1, ids,
+        load(block + 8 * SINGLE_ROOM), places + 16, 0,
+    )  # fmt: skip
+    left_alone = load(block + 8 * LEFT_ALONE)
+    if n > 0 and left_alone >= 0:
+        source = array_at(ids, n, np.int32)
+        is_there = np.int64(0)
+        for i in range(n):
+            is_there |= np.int64(source[i] == left_alone)
+        if is_there != 0:
+            return np.int64(-1)
+    return n
 
 
 @kernel
@@ -98,35 +166,52 @@ def find_ids(block, text):
     Returns
     -------
     int64
-        Number of ids, which lie at ``SINGLE_IDS`` of the block. Negative leaves the text to the plain way: it is not a
-        ``str``, not valid Unicode, too long, holds a special token, or gives the number ``LEFT_ALONE``.
+        Number of ids, which lie at ``SINGLE_IDS`` of the block. Negative leaves the text to the plain way: as of
+        :func:`locate`, or because it gives the number ``LEFT_ALONE``.
+    """
+    address = locate(block, text)
+    return np.int64(-1) if address == 0 else encode_located(block, address)
+
+
+@inlined
+def copy_found(block, n, target):
+    """Write the ids that were found last.
+
+    Parameters
+    ----------
+    block : int
+        ``ControlBlock.address``.
+    n : int
+        What :func:`find_ids` gave.
+    target : int32[n]
+    """
+    source = array_at(load(block + 8 * SINGLE_IDS), n, np.int32)
+    table_address = load(block + 8 * ID_TABLE)
+    if table_address == 0:
+        for i in range(n):
+            target[i] = source[i]
+    else:
+        # longer than any number, which is all that is known here
+        table = array_at(table_address, 1 << 31, np.int32)
+        for i in range(n):
+            target[i] = table[source[i]]
+
+
+@inlined
+def empty_array(block, n, kind):
+    """Address of a new array; 0 with an error set where there is no memory.
+
+    Parameters
+    ----------
+    block : int
+        ``ControlBlock.address``.
+    n, kind : int, int
+        Elements, and numpy's number of their type.
     """
     places = load(block + 8 * SINGLE_PLACES)
-    data_address = call2(load(block + 8 * AS_UTF8), text, places)
-    if data_address == 0:
-        call1(load(block + 8 * CLEAR_ERROR), 0)
-        return np.int64(-1)
-    size = load(places)
-    if size > SINGLE_LIMIT or holds_token(block, array_at(data_address, size, np.uint8), size):
-        return np.int64(-1)
-    slots = array_at(places, 4, np.int64)
-    slots[1] = 0  # start of the only row
-    slots[0] = size
-    slots[2] = 0
-    ids = load(block + 8 * SINGLE_IDS)
-    n = call13(
-        load(block + 8 * ENCODE_ROWS), block, data_address, size, places + 8, places, 0, 0, 0, 1, ids,
-        load(block + 8 * SINGLE_ROOM), places + 16, 0,
-    )  # fmt: skip
-    left_alone = load(block + 8 * LEFT_ALONE)
-    if n > 0 and left_alone >= 0:
-        source = array_at(ids, n, np.int32)
-        is_there = np.int64(0)
-        for i in range(n):
-            is_there |= np.int64(source[i] == left_alone)
-        if is_there != 0:
-            return np.int64(-1)
-    return n
+    shape = array_at(places, 4, np.int64)
+    shape[0] = n
+    return call9(load(block + 8 * NEW_ARRAY), load(block + 8 * ARRAY_TYPE), 1, places, kind, 0, 0, 0, 0, 0)
 
 
 @inlined
@@ -140,22 +225,9 @@ def new_array(block, n):
     n : int
         What :func:`find_ids` gave.
     """
-    places = load(block + 8 * SINGLE_PLACES)
-    slots = array_at(places, 4, np.int64)
-    slots[0] = n
-    made = call9(load(block + 8 * NEW_ARRAY), load(block + 8 * ARRAY_TYPE), 1, places, NUMPY_INT32, 0, 0, 0, 0, 0)
+    made = empty_array(block, n, NUMPY_INT32)
     if made != 0:
-        source = array_at(load(block + 8 * SINGLE_IDS), n, np.int32)
-        target = array_at(load(made + FIRST), n, np.int32)
-        table_address = load(block + 8 * ID_TABLE)
-        if table_address == 0:
-            for i in range(n):
-                target[i] = source[i]
-        else:
-            # longer than any number, which is all that is known here
-            table = array_at(table_address, 1 << 31, np.int32)
-            for i in range(n):
-                target[i] = table[source[i]]
+        copy_found(block, n, array_at(load(made + FIRST), n, np.int32))
     return made
 
 
@@ -177,8 +249,4 @@ def encode_one(holder, text):
     """
     block = block_of(holder)
     n = find_ids(block, text)
-    if n >= 0:
-        return new_array(block, n)
-    none = load(block + 8 * NONE)
-    call1(load(block + 8 * NEW_REFERENCE), none)
-    return none
+    return new_array(block, n) if n >= 0 else none(block)
