@@ -63,6 +63,9 @@ class SpecialTokens:
         self._flags = vocabulary["special_flags"]
         self._ids = vocabulary["special_ids"]
         self._template = vocabulary["template_single"]
+        # an empty one stands for the text alone, as -1 does
+        at = int(np.argmax(self._template == -1)) if self._template.size else 0
+        self._head, self._tail = self._template[:at], self._template[at + 1 :]
         content = self._bytes.tobytes()
         bounds = self._offsets.tolist()
         #: Content of each token, in the order of the arrays.
@@ -90,6 +93,10 @@ class SpecialTokens:
         self._watched_in_plain = self._watch([])
         self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
         self._literal: SpecialMatcher | None = None
+
+    def framed(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The ids of a text in the template."""
+        return np.concatenate((self._head, ids, self._tail))
 
     def watched_in_text(self, policy: str | frozenset[str]) -> Watched:
         """What a single text may hold, as it was given, that leaves it to the general way: tokens, and codes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import FunctionType, MappingProxyType
-from typing import Any, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from numba_nlp._decoders import new_decoder
 from numba_nlp._decoders.decoder import Decoder
 from numba_nlp._decoders.ids import check_errors
 from numba_nlp._encoders import new_encoder
-from numba_nlp._encoders.cached import CachedEncoder, SingleCall
+from numba_nlp._encoders.cached import CachedEncoder, SingleTexts
 from numba_nlp._encoders.dropout import checked_dropout
 from numba_nlp._encoders.encoder import Row
 from numba_nlp._encoders.rows import THREADS, Segments, resolve_threads
@@ -31,6 +31,9 @@ from numba_nlp.kernels.tables.word_cache import WordCache
 from numba_nlp.ragged import Ragged
 from numba_nlp.text_rows import TextRows
 from numba_nlp.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from numba_nlp._encoders.single import SingleStages
 
 __all__ = ["Tokenizer"]
 
@@ -76,10 +79,15 @@ class Tokenizer(_fastcall.Direct):
     array([2514,  307,   11,  393,  407,  284,  307], dtype=int32)
     """
 
-    __slots__ = ("__weakref__", "_decoder", "_encoder", "_inputs", "_policy", "_single", "_special", "_vocabulary")
+    __slots__ = (
+        "__weakref__", "_alone", "_decoder", "_encoder", "_few", "_inputs", "_policy", "_single", "_special",
+        "_vocabulary",
+    )  # fmt: skip
 
+    _alone: tuple[SingleTexts | None] | None
     _decoder: Decoder
     _encoder: CachedEncoder
+    _few: Any
     _inputs: InputSettings
     _policy: str | frozenset[str]
     _single: Any
@@ -101,6 +109,8 @@ class Tokenizer(_fastcall.Direct):
             "_encoder": encoder,
             "_decoder": new_decoder(vocabulary),
             "_inputs": InputSettings(vocabulary),
+            "_alone": None,
+            "_few": None,
             "_single": None,
         }
         for name, value in values.items():
@@ -206,15 +216,20 @@ class Tokenizer(_fastcall.Direct):
             _check_options(errors, unit)
             if checked_dropout(dropout, seed) is not None:
                 return self._encode_with_dropout(text, add_special_tokens, spans, unit, special, errors, dropout, seed)
-        if spans is False and add_special_tokens is False and (special is None or self._watches(special)):
+        is_framed = add_special_tokens is True
+        if (
+            spans is False
+            and (add_special_tokens is False or is_framed)
+            and (special is None or self._watches(special))
+        ):
             single = self._single
             if single is None:
                 single = self._prepare_single()
             ids = single[0](text)
             if ids is not None:
-                return ids  # type: ignore[no-any-return]
+                return self._special.framed(ids) if is_framed else ids
             # what is learnt has to hold for every policy
-            stages = single[1] if special is None or special == self._policy else None
+            stages = single[1] if not is_framed and (special is None or special == self._policy) else None
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}; encode_batch takes many texts")
         spans = flag("spans", spans)
@@ -253,19 +268,38 @@ class Tokenizer(_fastcall.Direct):
         """
         return isinstance(special, str) and special in POLICIES and (self._policy != "plain" or special == "plain")
 
-    def _prepare_single(self) -> Any:
-        """What encodes single texts; made on first use, since making it may compile."""
-        single = self._encoder.single_call({} if self._policy == "plain" else self._special.forms)
-        if single is None:
-            single = SingleCall(_leave_to_plain, None, _leave_to_plain, None)
-        # a plain tuple, whose elements the interpreter takes faster
-        kept = tuple(single)
+    def _prepare_alone(self) -> SingleTexts | None:
+        """What encodes single texts; made on first use, as it takes memory. None where only the plain way is right."""
+        kept = self._alone
+        if kept is None:
+            kept = (self._encoder.single_texts({} if self._policy == "plain" else self._special.forms),)
+            object.__setattr__(self, "_alone", kept)
+        return kept[0]
+
+    def _prepare_single(self) -> tuple[Callable[[Any], NDArray[np.int32] | None], SingleStages | None]:
+        """What encodes a single text, and what learns of those that it left out; made on first use, as it compiles."""
+        alone = self._prepare_alone()
+        kept: tuple[Any, SingleStages | None] = (_leave_to_plain, None)
+        if alone is not None:
+            assert alone.context.control is not None
+            kept = (_fastcall.text_function(alone.context), alone.stages)
+            if _fastcall.HAS_METHODS:
+                _fastcall.give_method(Tokenizer, "encode")
+                alone.context.control.may_count(type(self).encode is Tokenizer.encode)
+                object.__setattr__(self, "_holder", alone.context)
         object.__setattr__(self, "_single", kept)
-        if single.context is not None and _fastcall.HAS_METHODS:
-            _fastcall.give_methods(Tokenizer)
-            single.context.may_count(type(self).encode is Tokenizer.encode)
-            object.__setattr__(self, "_holder", single.context)
         return kept
+
+    def _prepare_few(self) -> Any:
+        """What encodes a few texts, likewise."""
+        alone = self._prepare_alone()
+        few: Any = _leave_to_plain
+        if alone is not None:
+            assert alone.context.control is not None
+            alone.context.control.make_room(_fastcall.MOST_FEW)
+            few = _fastcall.bound(_fastcall.encode_few, alone.context)
+        object.__setattr__(self, "_few", few)
+        return few
 
     def encode_batch(
         self,
@@ -325,7 +359,7 @@ class Tokenizer(_fastcall.Direct):
             and add_special_tokens is False
             and (special is None or self._watches(special))
         ):
-            few = (self._single or self._prepare_single())[2](tuple(texts))
+            few = (self._few or self._prepare_few())(tuple(texts))
             if few is not None:
                 return Ragged._trusted(*few)
         threads = resolve_threads(num_threads)
@@ -377,7 +411,10 @@ class Tokenizer(_fastcall.Direct):
         errors: Literal["strict", "replace"] = "strict",
     ) -> int:
         """Number of ids of one text; arguments and errors as in :meth:`encode`."""
-        return self.encode(text, add_special_tokens=add_special_tokens, special=special, errors=errors).size
+        n = self.encode(text, add_special_tokens=add_special_tokens, special=special, errors=errors).size
+        if Tokenizer.count is Tokenizer._count and _fastcall.HAS_METHODS:
+            _fastcall.give_method(Tokenizer, "count")
+        return n
 
     def count_batch(
         self,

@@ -21,28 +21,21 @@ from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_c
 if TYPE_CHECKING:
     from numba_nlp._encoders.single import SingleStages
 
-__all__ = ["CachedEncoder", "Context", "SingleCall"]
+__all__ = ["CachedEncoder", "Context", "SingleTexts"]
 
 
-class SingleCall(NamedTuple):
+class SingleTexts(NamedTuple):
     """What encodes single texts.
 
     Attributes
     ----------
-    function : callable
-        ``text -> int32[n] or None``, see :func:`numba_nlp._fastcall.single.encode_one`.
+    context : Context
     stages : SingleStages or None
-        To be told of what the plain way gave where the function gave None.
-    few : callable
-        ``tuple of texts -> (int32[m], int64[texts + 1]) or None``, see :func:`numba_nlp._fastcall.few.encode_few`.
-    context : Context or None
-        What the functions work with.
+        To be told of what the plain way gave where compiled functions gave None.
     """
 
-    function: Callable[[Any], NDArray[np.int32] | None]
+    context: Context
     stages: SingleStages | None
-    few: Callable[[tuple[Any, ...]], tuple[NDArray[np.int32], NDArray[np.int64]] | None]
-    context: Context | None
 
 
 class Context(_fastcall.Holder):
@@ -60,11 +53,6 @@ class Context(_fastcall.Holder):
     def buffer(self, n: int) -> NDArray[np.int32]:
         """Room for ``n`` ids; kept unless it is for a chunk of unusual size."""
         return self._buffer if n <= self._buffer.size else np.empty(n, np.int32)
-
-    def may_count(self, yes: bool) -> None:
-        """Whether single texts may be counted without asking the method ``encode``, which others may have replaced."""
-        if self.control is not None:
-            self.control.may_count(yes)
 
     def use_scratch(self, scratch: Any) -> None:
         self.scratch = scratch
@@ -189,7 +177,7 @@ class CachedEncoder(Encoder):
         """
         return None
 
-    def single_call(self, forms: Mapping[bytes, int]) -> SingleCall | None:
+    def single_texts(self, forms: Mapping[bytes, int]) -> SingleTexts | None:
         """What encodes single texts, or None where only the plain way is right; ``forms`` as above."""
         if not self.uses_fast_calls:
             return None
@@ -200,9 +188,7 @@ class CachedEncoder(Encoder):
             stages.put_before(context.control, self.ids_per_byte)
         elif not self.takes_strings():
             return None
-        context.control.make_room(_fastcall.MOST_FEW)
-        one, few = (_fastcall.bound(function, context) for function in (_fastcall.encode_one, _fastcall.encode_few))
-        return SingleCall(one, stages, few, context)
+        return SingleTexts(context, stages)
 
     # --- memory --------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
-from numba_nlp._encoders.cached import CachedEncoder, Context, SingleCall
+from numba_nlp._encoders.cached import CachedEncoder, Context, SingleTexts
 from numba_nlp._encoders.chunks import Chunk, encode_in_chunks
 from numba_nlp._encoders.dropout import drop_until_done
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, refuse_alignment
@@ -151,8 +151,8 @@ class StagedEncoder(CachedEncoder):
     def encode_strings(self, items: tuple[Any, ...], watched: _fastcall.Watched, num_threads: int) -> Encoded | None:
         return None if self._words is None else self._words.encode_strings(items, watched, num_threads)
 
-    def single_call(self, forms: Mapping[bytes, int]) -> SingleCall | None:
-        return super().single_call(forms) if self._words is None else self._words.single_call(forms)
+    def single_texts(self, forms: Mapping[bytes, int]) -> SingleTexts | None:
+        return super().single_texts(forms) if self._words is None else self._words.single_texts(forms)
 
     def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages:
         return SingleStages(forms, self._normalizer, self._cutter)

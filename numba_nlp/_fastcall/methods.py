@@ -1,7 +1,7 @@
 """Methods of a class as C functions: a call with one text enters no Python frame.
 
 A method of Python costs 0.2 us here before its first line is done: a frame, and seven arguments with defaults that are
-looked at. So :func:`give_methods` puts method descriptors into a class, which CPython makes of C functions
+looked at. So :func:`give_method` puts method descriptors into a class, which CPython makes of C functions
 (``PyDescr_NewMethod``), in the place of methods in Python that give the same. A call with one argument, and nothing
 else, is answered at once where :func:`numba_nlp._fastcall.single.find_ids` has an answer; every other call is one of
 the method in Python, with its errors.
@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from numba_nlp._fastcall.control import IS_COUNTED
-from numba_nlp._fastcall.interpreter import Holder
-from numba_nlp._fastcall.single import block_of, find_ids, new_array
+from numba_nlp._fastcall.interpreter import Direct, Holder, has_vector_calls
+from numba_nlp._fastcall.single import block_of, encode_one, find_ids, new_array
 from numba_nlp._fastcall.values import FIRST, c_text, load, python_call
 from numba_nlp._jit import NativeFunction, native
 
-__all__ = ["bound", "give_methods"]
+__all__ = ["bound", "give_method", "text_function"]
 
 #: Kinds of arguments of ``PyMethodDef``: a vector of positional ones, and names of the others; or one.
 _METH_FASTCALL_KEYWORDS, _METH_O = 0x80 | 0x02, 0x08
@@ -100,17 +100,44 @@ _DEFINITIONS: list[_Definition] = []
 _METHODS = {"encode": encode_method, "count": count_method}
 
 
-def give_methods(owner: type) -> None:
-    """Put the methods into a class; compiles them, or loads them from the cache.
+def give_method(owner: type, name: str) -> None:
+    """Put one of the methods into a class; compiles it, or loads it from the cache.
 
     Parameters
     ----------
     owner : type
         A subclass of :class:`numba_nlp._fastcall.interpreter.Direct`. A method that others have replaced stays.
+    name : {"encode", "count"}
     """
-    for name, function in _METHODS.items():
-        if owner.__dict__[name] is owner.__dict__[f"_{name}"]:
-            setattr(owner, name, _descriptor(owner, name, function))
+    if owner.__dict__[name] is owner.__dict__[f"_{name}"]:
+        setattr(owner, name, _descriptor(owner, name, _METHODS[name]))
+
+
+class _Alone(Direct):
+    """What has the method alone, without what answers where it has no answer."""
+
+    __slots__ = ()
+
+    def encode(self, text: Any) -> None:
+        """Ids of one text, or None."""
+
+    _encode = encode
+
+
+def text_function(holder: Holder) -> Any:
+    """A builtin function ``text -> int32[n] or None``; None leaves the text to the plain way.
+
+    Parameters
+    ----------
+    holder : Holder
+        Kept by the function.
+    """
+    if not has_vector_calls():
+        return bound(encode_one, holder)
+    give_method(_Alone, "encode")
+    alone = _Alone()
+    alone._holder = holder
+    return alone.encode
 
 
 def _descriptor(owner: type, name: str, function: NativeFunction) -> Any:
