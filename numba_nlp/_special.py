@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from numba_nlp._arguments import shown
 from numba_nlp._encoders.rows import Segments
-from numba_nlp._fastcall import Watched, watch_tokens
+from numba_nlp._fastcall import NOTHING_WATCHED, Watched, watch_tokens
 from numba_nlp._special_options import OPTIONS, Matches, in_template, rows_with_options
 from numba_nlp.errors import SpecialTokenError
 from numba_nlp.kernels.segment.language_codes import split_codes
@@ -31,7 +31,6 @@ _NO_TEMPLATE = np.zeros(0, np.int32)
 _NO_TEMPLATE.flags.writeable = False
 #: How codes of languages begin.
 _OPENING = b">>"
-_NOTHING_WATCHED = watch_tokens(set(), [])
 
 
 def searched_in_normalized_text(vocabulary: Vocabulary) -> NDArray[np.bool_]:
@@ -104,14 +103,14 @@ class SpecialTokens:
         contents = [content.encode() for content, in_normalized in there if policy != "plain" and not in_normalized]
         if self._codes is not None:
             contents.append(_OPENING)
-        return watch_tokens({content[0] for content in contents}, contents)
+        return watch_tokens({content[0] for content in contents}, contents) if contents else NOTHING_WATCHED
 
     def _watch(self, contents: list[bytes]) -> Watched:
         """What leaves texts to the general way: some of the tokens, and what codes begin with."""
         if self._codes is not None:
             contents = [*contents, _OPENING]
         if not contents:
-            return _NOTHING_WATCHED
+            return NOTHING_WATCHED
         return watch_tokens({content[0] for content in (*contents, *self.forms)}, contents)
 
     def _normalized_contents(self) -> list[str]:

@@ -23,12 +23,13 @@ from numba_nlp._fastcall.control import SINGLE_LIMIT, ControlBlock, Family
 from numba_nlp._fastcall.few import MOST_FEW, encode_few
 from numba_nlp._fastcall.interpreter import Direct, Holder, has_vector_calls, is_available
 from numba_nlp._fastcall.methods import bound, give_method, text_function
-from numba_nlp._fastcall.strings import Watched, bytes_at, gather_strings, locate_strings, watch_tokens
+from numba_nlp._fastcall.strings import NOTHING_WATCHED, Watched, bytes_at, gather_strings, locate_strings, watch_tokens
 
 __all__ = [
     "AVAILABLE",
     "HAS_METHODS",
     "MOST_FEW",
+    "NOTHING_WATCHED",
     "SINGLE_LIMIT",
     "ControlBlock",
     "Direct",

@@ -33,7 +33,17 @@ from numba_nlp.kernels.words import (
 if VECTOR:
     from numba_nlp.kernels.words import equal_mask
 
-__all__ = ["Watched", "bytes_at", "gather_strings", "holds_any", "locate_strings", "token_at", "watch_tokens"]
+__all__ = [
+    "MANY_WATCHED",
+    "NOTHING_WATCHED",
+    "Watched",
+    "bytes_at",
+    "gather_strings",
+    "holds_any",
+    "locate_strings",
+    "token_at",
+    "watch_tokens",
+]
 
 
 #: Most bytes, with which tokens start, that are looked for one after the other.
@@ -208,6 +218,10 @@ def watch_tokens(first_bytes: set[int], contents: list[bytes]) -> Watched:
         np.frombuffer(b"".join(contents), np.uint8),
         np.cumsum([0, *map(len, contents)], dtype=np.int64),
     )
+
+
+#: No tokens.
+NOTHING_WATCHED = watch_tokens(set(), [])
 
 
 def locate_strings(
