@@ -17,7 +17,7 @@ from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NopythonTypeInference
 
-__all__ = ["CalleeCompiler", "CalleeLibrary", "is_callee", "rebuild"]
+__all__ = ["ApartCompiler", "CalleeCompiler", "CalleeLibrary", "is_callee", "rebuild"]
 
 #: Beside the kinds of library that Numba keeps, "object" and "bitcode".
 KIND = "callee"
@@ -65,29 +65,57 @@ class CalleeLibrary(JITCodeLibrary):  # type: ignore[misc]
         return self.name, KIND, self._get_module_for_linking().as_bitcode()
 
 
+class ApartLibrary(CalleeLibrary):
+    """The same for code that callers link in and call: never inlined."""
+
+    def add_llvm_module(self, ll_module: Any) -> None:
+        """Called by Numba with the code of the function."""
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                function.add_function_attribute("noinline")
+        super().add_llvm_module(ll_module)
+
+
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _UseCalleeLibrary(FunctionPass):  # type: ignore[misc]
     """Gives the lowering pass, which would make a library of its own, the one that makes no machine code."""
 
     _name = "use_callee_library"
+    kind: type[CalleeLibrary] = CalleeLibrary
 
     def __init__(self) -> None:
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        state.library = CalleeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = self.kind(state.targetctx.codegen(), state.func_id.func_qualname)
         return False
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _UseApartLibrary(_UseCalleeLibrary):
+    """The same for code that is not inlined."""
+
+    _name = "use_apart_library"
+    kind = ApartLibrary
 
 
 class CalleeCompiler(CompilerBase):  # type: ignore[misc]
     """Numba's passes for compiled code, into a :class:`CalleeLibrary`."""
 
+    library_pass: type[_UseCalleeLibrary] = _UseCalleeLibrary
+
     def define_pipelines(self) -> list[Any]:
         """Called by Numba for each function."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(_UseCalleeLibrary, NopythonTypeInference)
+        passes.add_pass_after(self.library_pass, NopythonTypeInference)
         passes.finalize()
         return [passes]
+
+
+class ApartCompiler(CalleeCompiler):
+    """Numba's passes for compiled code, into an :class:`ApartLibrary`."""
+
+    library_pass = _UseApartLibrary
 
 
 class _Codegen:

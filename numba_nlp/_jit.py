@@ -46,6 +46,7 @@ __all__ = [
     "DIGEST",
     "NativeFunction",
     "PythonFunction",
+    "apart",
     "cache_folder",
     "inlined",
     "kernel",
@@ -296,11 +297,11 @@ def _no_extensions() -> None:
     """Leave the packages that extend Numba alone."""
 
 
-def _compile(function: Any, **options: Any) -> Any:
+def _compile(function: Any, *, compiler: Any = _callees.CalleeCompiler, **options: Any) -> Any:
     dispatcher = njit(nogil=True, no_cfunc_wrapper=True, **_OPTIONS, **options)(function)
     if _config.DISABLE_JIT:
         return dispatcher
-    _separate_callee(dispatcher, _new_callee(function, options))
+    _separate_callee(dispatcher, _new_callee(function, options, compiler))
     # Called before the types of arguments are looked at: imports all packages that extend Numba (awkward: 45 MB), none
     # of whose types a kernel takes. Whatever compiles asks for them all the same.
     dispatcher._compilation_chain_init_hook = _no_extensions
@@ -310,13 +311,13 @@ def _compile(function: Any, **options: Any) -> Any:
     return dispatcher
 
 
-def _new_callee(function: Any, options: dict[str, Any]) -> Any:
+def _new_callee(function: Any, options: dict[str, Any], compiler: Any = _callees.CalleeCompiler) -> Any:
     """A kernel as compiled callers see it: without what only calls from Python need.
 
     That is unpacking of Python objects, tens of arrays often, which takes longer to compile than what is called.
     """
     callee = njit(
-        pipeline_class=_callees.CalleeCompiler,
+        pipeline_class=compiler,
         nogil=True,
         no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
@@ -362,6 +363,18 @@ def inlined(function: F) -> F:
     tables, the cache and the scratch of a tokenizer pushes 240 words on the stack (measured: about 150 ns).
     """
     dispatcher = _compile(function, forceinline=True)
+    kernels[f"{function.__module__}.{function.__qualname__}"] = dispatcher
+    return dispatcher
+
+
+def apart(function: F) -> F:
+    """As :func:`kernel`, and never inlined into compiled callers; all arguments are numbers, arrays go by address.
+
+    For the innermost loops. Inlined into a kernel that holds tens of arrays they get what registers are left: every
+    pointer was loaded from the stack again in each turn, 14 of 38 instructions.
+    """
+    # said aloud, since Numba lets callees take this option over from who calls them
+    dispatcher = _compile(function, compiler=_callees.ApartCompiler, forceinline=False)
     kernels[f"{function.__module__}.{function.__qualname__}"] = dispatcher
     return dispatcher
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from .backends import BACKENDS
-from .common import ONE_OF_EACH, check_ids, fresh, texts
-from .corpora import CORPORA
+from .common import CorpusBench, fresh
 
 #: Bytes of the document.
 DOCUMENT_BYTES = 200_000
 
 
-class Document:
+class Document(CorpusBench):
     """The first 200 kB of a corpus as one text, again and again."""
 
-    params = (["gpt2", "cl100k", *ONE_OF_EACH], list(CORPORA), list(BACKENDS))
-    param_names = ("vocabulary", "corpus", "backend")
     timeout = 120
+    corpus_bytes = DOCUMENT_BYTES
 
     def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
-        self.texts = ["\n".join(texts(corpus, DOCUMENT_BYTES))]
-        self.backend = fresh(backend, vocabulary)
-        check_ids(self.backend, self.texts)
+        super().setup(vocabulary, corpus, backend)
         self.backend.encode_one(self.texts[0])
+
+    def texts_of(self, corpus: str) -> list[str]:
+        return ["\n".join(super().texts_of(corpus))]
 
     def time_encode(self, *_: str) -> None:
         self.backend.encode_one(self.texts[0])

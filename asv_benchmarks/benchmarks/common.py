@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .backends import BACKENDS, Backend, available, reference_flat, references_of, serves
-from .corpora import Missing, corpus
+from .corpora import CORPORA, Missing, corpus
 
-__all__ = ["ONE_OF_EACH", "Inexact", "check_ids", "fresh", "texts"]
+__all__ = ["ONE_OF_EACH", "CorpusBench", "Inexact", "check_ids", "fresh", "texts"]
 
 #: A vocabulary of every family but byte-level BPE.
 ONE_OF_EACH = ["t5", "mistral_v3", "bert_uncased", "gpt", "subword_nmt", "mistral03"]
@@ -76,3 +76,28 @@ def check_ids(backend: Backend, some: list[str]) -> None:
         if np.array_equal(offsets, rows) and np.array_equal(values, right):
             return
     raise Inexact(f"{type(backend).__name__} gives other ids than {' and '.join(references_of(backend.vocabulary))}")
+
+
+class CorpusBench:
+    """What is measured with each vocabulary, corpus and backend: a fresh backend, the texts, and ids that are right.
+
+    asv takes a class for a benchmark by the names of its methods, of which this one has none.
+    """
+
+    params: tuple[list[str], ...] = (["gpt2", "cl100k", *ONE_OF_EACH], list(CORPORA), list(BACKENDS))
+    param_names: tuple[str, ...] = ("vocabulary", "corpus", "backend")
+    timeout = 300
+    #: Texts of about so many bytes.
+    corpus_bytes = CORPUS_BYTES
+    #: Whether ids are compared with those of the reference.
+    checked = True
+
+    def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
+        self.texts = self.texts_of(corpus)
+        self.backend = fresh(backend, vocabulary)
+        if self.checked:
+            check_ids(self.backend, self.texts)
+
+    def texts_of(self, corpus: str) -> list[str]:
+        """The texts that a backend is given."""
+        return texts(corpus, self.corpus_bytes)

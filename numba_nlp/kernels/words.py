@@ -1,9 +1,10 @@
 """64-bit words: unaligned loads and stores, wrapping arithmetic, bit counts, prefetch, 64-byte window masks.
 
-Everything that needs an LLVM intrinsic lives in this file, in ``lanes.py``, ``float_lanes.py`` and, in ``step``, in
-``row_blocks.py``, ``code_blocks.py``, ``packed_rows.py`` and ``team.py``, each beside a plain form with the same
-result. The plain forms serve when the JIT is disabled (Python integers do not wrap, numpy scalars warn), under
-``NUMBA_BOUNDSCHECK=1`` (raw loads would escape the check) and when ``NUMBA_NLP_PLAIN=1`` asks for them.
+Everything that needs an LLVM intrinsic lives in this file, in ``lanes.py``, ``float_lanes.py``, ``key_lanes.py``,
+``bit_places.py`` and, in ``step``, in ``row_blocks.py``, ``code_blocks.py``, ``packed_rows.py`` and ``team.py``, each
+beside a plain form with the same result. The plain forms serve when the JIT is disabled (Python integers do not wrap,
+numpy scalars warn), under ``NUMBA_BOUNDSCHECK=1`` (raw loads would escape the check) and when ``NUMBA_NLP_PLAIN=1``
+asks for them.
 
 Twin: ``numba_nlp.reference.words``.
 """
@@ -256,6 +257,34 @@ if VECTOR:
 
         return types.uint64(types.int64), codegen
 
+    @intrinsic
+    def store_at(typingctx, address, word):
+        """Write a uint64 at an address."""
+
+        def codegen(context, builder, signature, args):
+            stored = builder.store(args[1], builder.inttoptr(args[0], ir.IntType(64).as_pointer()))
+            stored.align = 1
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.uint64), codegen
+
+    @intrinsic
+    def prefetch_at(typingctx, address):
+        """Ask for the cache line at an address."""
+
+        def codegen(context, builder, signature, args):
+            i32 = ir.IntType(32)
+            pointer = builder.inttoptr(args[0], ir.IntType(8).as_pointer())
+            function = cgutils.get_or_insert_function(
+                builder.module,
+                ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32]),
+                "llvm.prefetch.p0",
+            )
+            builder.call(function, [pointer, ir.Constant(i32, 0), ir.Constant(i32, 3), ir.Constant(i32, 1)])
+            return context.get_dummy_value()
+
+        return types.void(types.int64), codegen
+
     @kernel
     def is_readable(data, position, n):
         """Whether ``n`` bytes from ``data[position]`` on can be loaded: they lie in the array or in its last page.
@@ -398,6 +427,7 @@ else:
     @kernel
     def prefetch(array, position):
         """Nothing: the plain form has no prefetch of ``array[position]``."""
+        return
 
     @kernel
     def smallest_of_16(keys, position):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numba_nlp.kernels.segment import bpe
-from numba_nlp.kernels.segment.cached_rows import BLOCK
+from numba_nlp.kernels.segment.cached_loops import BLOCK
 from numba_nlp.kernels.segment.merge_long import CHUNK
 from numba_nlp.kernels.tables.word_cache import BITS, LONG_LIMIT, MISSES, SHORT_LIMIT, WIPES, new_word_cache
 from numba_nlp.reference.segment import bpe as bpe_twin

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
+from numba_nlp.kernels.segment.cached_loops import new_spans
 from numba_nlp.kernels.segment.merge import new_lanes
 from numba_nlp.kernels.segment.merge_long import pending_words
 from numba_nlp.kernels.tables.word_cache import SHORT_LIMIT
@@ -81,16 +81,10 @@ def new_scratch(n_merges: int, ordered: bool, capacity: int = 1 << 12) -> Scratc
     capacity : int
         Longest pre-token, in bytes, that fits.
     """
-    spans = BLOCK + SLACK
     queue = 3 * capacity if ordered else 1
     symbols, keys = new_lanes()
     return Scratch(
-        starts=np.zeros(spans, np.int64),
-        ends=np.zeros(spans, np.int64),
-        low=np.zeros(spans, np.uint64),
-        high=np.zeros(spans, np.uint64),
-        homes=np.zeros(spans, np.int64),
-        emitted=np.zeros(spans, np.int64),
+        **new_spans(),
         masks=key_masks(),
         progress=np.zeros(3, np.int64),
         symbols=symbols,

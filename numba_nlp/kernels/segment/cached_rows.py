@@ -3,7 +3,8 @@
 A family of tokenizers brings two functions: one that cuts text into *chunks* whose ids do not depend on each other
 (pre-tokens of byte-level BPE, words of WordPiece), and one that solves a chunk. Here chunks are worked through about
 ``BLOCK`` at a time, in three passes, so that memory latency overlaps: spans, then keys with a prefetch of their cache
-entry, then probe and emit. A chunk that the cache does not hold is solved and entered.
+entry, then probe and emit (the last two: :mod:`numba_nlp.kernels.segment.cached_loops`). A chunk that the cache does
+not hold is solved and entered.
 
 What a family's ``Scratch`` must begin with: ``starts, ends, low, high, homes, emitted, masks, progress``
 (:mod:`numba_nlp.kernels.segment.bpe_memory`).
@@ -17,14 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from numba_nlp._jit import inlined, kernel
+from numba_nlp._jit import inlined
+from numba_nlp.kernels.segment.cached_loops import BLOCK, emit_hits, make_keys
 from numba_nlp.kernels.specialising import specialise
-from numba_nlp.kernels.tables.hashing import hash_bytes
 from numba_nlp.kernels.tables.word_cache import (
-    BITS,
     FIRST_SHORT,
-    KEY_BITS,
-    LONG_FLAG,
     LONG_LIMIT,
     MISSES,
     SHORT_IDS,
@@ -33,27 +31,12 @@ from numba_nlp.kernels.tables.word_cache import (
     copy_ids,
     copy_long,
     grow_if_full,
-    home_of,
     keep_long,
     keep_short,
 )
-from numba_nlp.kernels.words import (
-    is_readable,
-    load_word,
-    peek,
-    poke,
-    prefetch,
-    raw_load64,
-    unlikely,
-)
+from numba_nlp.kernels.words import peek
 
 ZERO = np.uint64(0)
-#: Chunks that are worked through together.
-BLOCK = 128
-#: Chunks a scanner may write beyond ``BLOCK``.
-SLACK = 80
-#: Place in the masks of a word that equals none of a key.
-LONGEST = 4 * (SHORT_LIMIT + 1) + 1
 
 
 @inlined
@@ -67,7 +50,7 @@ def recall_chunk(cache, data, start, n, low, high, home, ids, first):
     start, n : int64
         The chunk.
     low, high, home : uint64, uint64, int64
-        Its key and home (:func:`make_keys`).
+        Its key and home (:func:`numba_nlp.kernels.segment.cached_loops.make_keys`).
     ids : int32[k]
         Written from ``first`` on.
     first : int64
@@ -95,7 +78,7 @@ def encode_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, 
     start, n : int64
         The chunk.
     low, high, home : uint64, uint64, int64
-        Its key and home (:func:`make_keys`).
+        Its key and home (:func:`numba_nlp.kernels.segment.cached_loops.make_keys`).
     scratch : Scratch
     ids : int32[k]
         Written from ``first`` on.
@@ -123,7 +106,7 @@ def enter_chunk(cache, data, start, n, low, high, home, ids, first, n_ids):
     start, n : int64
         The chunk.
     low, high, home : uint64, uint64, int64
-        Its key and home (:func:`make_keys`).
+        Its key and home (:func:`numba_nlp.kernels.segment.cached_loops.make_keys`).
     ids : int32[k]
     first, n_ids : int64
         ``ids[first:first + n_ids]``.
@@ -142,75 +125,6 @@ def enter_chunk(cache, data, start, n, low, high, home, ids, first, n_ids):
     return 0
 
 
-@kernel
-def key_by_parts(data, start, length, masks):
-    """Key of one span that is long, or that may not be read 16 bytes at a time.
-
-    Parameters
-    ----------
-    data : uint8[m]
-    start, length : int64
-        The span.
-    masks : uint64[68]
-        Made by :func:`numba_nlp.kernels.segment.bpe_memory.key_masks`.
-
-    Returns
-    -------
-    low, high : uint64, uint64
-        Those of a span that is too long for the cache equal no key.
-    """
-    if length > LONG_LIMIT:
-        return masks[LONGEST], masks[LONGEST]
-    if length > SHORT_LIMIT:
-        return hash_bytes(data, start, start + length), LONG_FLAG | np.uint64(length)
-    low = load_word(data, start, min(length, 8))
-    return low, masks[4 * length + 3] | load_word(data, start + 8, max(length - 8, 0))
-
-
-@inlined
-def make_keys(cache, data, n, scratch):
-    """Key and home entry of ``n`` spans, with a prefetch of the entry.
-
-    Parameters
-    ----------
-    cache : WordCache
-    data : uint8[m]
-    n : int64
-        Spans in ``scratch.starts`` and ``scratch.ends``.
-    scratch : Scratch
-        ``low``, ``high``, ``homes`` are written.
-    """
-    entries = cache.entries
-    shift = 64 - cache.fill[BITS]
-    masks = scratch.masks
-    starts, ends, lows, highs, homes = scratch.starts, scratch.ends, scratch.low, scratch.high, scratch.homes
-    # when positions are addresses every row ends somewhere else, so any span may be the last of its page
-    anywhere = data.size == 0
-    # else the last spans of the data may not be read 16 bytes at a time
-    safe = n
-    while safe > 0 and not anywhere and not is_readable(data, peek(starts, safe - 1), 16):
-        safe -= 1
-    for i in range(safe):
-        start = peek(starts, i)
-        length = peek(ends, i) - start
-        if unlikely(length > SHORT_LIMIT) or (anywhere and unlikely(not is_readable(data, start, 16))):
-            low, high = key_by_parts(data, start, length, masks)
-        else:
-            row = 4 * length
-            low = raw_load64(data, start) & peek(masks, row)
-            high = (raw_load64(data, start + 8) & peek(masks, row + 2)) | peek(masks, row + 3)
-        home = home_of(low, high, shift)
-        prefetch(entries, 4 * home)
-        poke(lows, i, low)
-        poke(highs, i, high)
-        poke(homes, i, home)
-    for i in range(safe, n):
-        low, high = key_by_parts(data, starts[i], ends[i] - starts[i], masks)
-        lows[i] = low
-        highs[i] = high
-        homes[i] = home_of(low, high, shift)
-
-
 @inlined
 def note_first(scratch, n):
     """Note that chunk ``n`` of the block begins a row: the default of families in which it is a chunk as any other.
@@ -220,6 +134,7 @@ def note_first(scratch, n):
     scratch : Scratch
     n : int64
     """
+    return
 
 
 @inlined
@@ -232,47 +147,7 @@ def mark_firsts(cache, data, scratch):
     data : uint8[m]
     scratch : Scratch
     """
-
-
-@inlined
-def emit_hits(cache, data, first_span, n, scratch, ids, out):
-    """Ids of spans as long as each is found at its home.
-
-    Parameters
-    ----------
-    cache : WordCache
-    data : uint8[m]
-    first_span, n : int64
-        Spans ``first_span`` to ``n`` of the scratch, with their keys.
-    scratch : Scratch
-        ``scratch.emitted[i]`` becomes the place of the first id of span ``i``.
-    ids : int32[k]
-        Written from ``out`` on; has ``SPARE_IDS`` elements more than can be needed.
-    out : int64
-
-    Returns
-    -------
-    span, out : int64, int64
-        The first span that is not at home (``n`` when all are), and the place after the last id.
-    """
-    entries = cache.entries
-    lows, highs, homes, emitted = scratch.low, scratch.high, scratch.homes, scratch.emitted
-    for i in range(first_span, n):
-        poke(emitted, i, out)
-        home = peek(homes, i)
-        high = peek(highs, i)
-        differs = (peek(entries, 4 * home) ^ peek(lows, i)) | ((peek(entries, 4 * home + 1) ^ high) & KEY_BITS)
-        if unlikely(differs != ZERO):
-            return i, out
-        if unlikely(high < FIRST_SHORT):
-            start = peek(scratch.starts, i)
-            count = copy_long(cache, home, data, start, peek(scratch.ends, i) - start, ids, out)
-            if count < 0:
-                return i, out
-        else:
-            count = copy_ids(cache, home, ids, out)
-        out += count
-    return n, out
+    return
 
 
 def emit_block(tables, cache, data, n, scratch, ids, out):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from numba_nlp.kernels.lanes import MANY
 from numba_nlp.kernels.segment.bpe_memory import key_masks
-from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
+from numba_nlp.kernels.segment.cached_loops import new_spans
 from numba_nlp.kernels.segment.merge import new_lanes
 from numba_nlp.kernels.segment.normalize_bert import normalized_room
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import FIRST_TIED, UNIQUE_PRODUCTS
@@ -114,16 +114,10 @@ def new_scratch(capacity: int = 1 << 12) -> CharacterBpeScratch:
     ----------
     capacity : int
     """
-    spans = BLOCK + SLACK
     room = normalized_room(capacity) + 4
     symbols, keys = new_lanes()
     return CharacterBpeScratch(
-        starts=np.zeros(spans, np.int64),
-        ends=np.zeros(spans, np.int64),
-        low=np.zeros(spans, np.uint64),
-        high=np.zeros(spans, np.uint64),
-        homes=np.zeros(spans, np.int64),
-        emitted=np.zeros(spans, np.int64),
+        **new_spans(),
         masks=key_masks(),
         progress=np.zeros(3, np.int64),
         symbols=symbols,

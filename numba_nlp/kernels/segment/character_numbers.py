@@ -13,7 +13,7 @@ import numpy as np
 
 from numba_nlp._jit import kernel
 from numba_nlp.errors import STATUS_OUTPUT_FULL
-from numba_nlp.kernels.segment.cached_rows import BLOCK
+from numba_nlp.kernels.segment.cached_loops import BLOCK
 from numba_nlp.kernels.segment.character_bpe import segment
 from numba_nlp.kernels.segment.character_bpe_memory import WORDS, WORDS_BERT, WORDS_SPACES
 from numba_nlp.kernels.segment.character_words import fill_spaces, next_word

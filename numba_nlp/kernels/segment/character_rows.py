@@ -9,7 +9,7 @@ import numpy as np
 
 from numba_nlp._jit import kernel
 from numba_nlp.errors import STATUS_OUTPUT_FULL
-from numba_nlp.kernels.segment.cached_rows import BLOCK
+from numba_nlp.kernels.segment.cached_loops import BLOCK
 from numba_nlp.kernels.segment.character_bpe import encode_words
 from numba_nlp.kernels.segment.character_words import fill_spaces
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from numba_nlp.kernels.segment import sentencepiece_bpe_memory
 from numba_nlp.kernels.segment.bpe_memory import key_masks
-from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
+from numba_nlp.kernels.segment.cached_loops import SPANS, new_spans
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import STRETCH
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS
 
@@ -105,18 +105,12 @@ def new_row_scratch(capacity: int = STRETCH) -> SentencePieceBpeRowScratch:
         Longest chunk, in bytes before normalisation, that fits; the kernels ask for more where a chunk becomes more
         than three times as long.
     """
-    spans = BLOCK + SLACK
     inner = sentencepiece_bpe_memory.new_scratch(max(capacity, STRETCH))
     return SentencePieceBpeRowScratch(
-        starts=np.zeros(spans, np.int64),
-        ends=np.zeros(spans, np.int64),
-        low=np.zeros(spans, np.uint64),
-        high=np.zeros(spans, np.uint64),
-        homes=np.zeros(spans, np.int64),
-        emitted=np.zeros(spans, np.int64),
+        **new_spans(),
         masks=key_masks(),
         progress=np.zeros(3, np.int64),
-        firsts=np.zeros(1 + spans, np.int64),
+        firsts=np.zeros(1 + SPANS, np.int64),
         **inner._asdict(),
         text=np.zeros(text_room(capacity), np.uint8),
         found=np.zeros(text_room(capacity) + SPARE_IDS, np.int32),

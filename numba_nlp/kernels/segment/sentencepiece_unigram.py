@@ -161,7 +161,7 @@ def encode_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, 
     start, n : int64
         The chunk.
     low, high, home : uint64, uint64, int64
-        Its key and home (:func:`numba_nlp.kernels.segment.cached_rows.make_keys`). With a negative home the running
+        Its key and home (:func:`numba_nlp.kernels.segment.cached_loops.make_keys`). With a negative home the running
         score is ``scratch.running[0]``, which becomes that behind the chunk; the ids have no mark and are not entered.
     scratch : SentencePieceScratch
     ids : int32[k]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp.kernels.segment.bpe_memory import key_masks
-from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
+from numba_nlp.kernels.segment.cached_loops import new_spans
 
 __all__ = [
     "CHARACTERS",
@@ -92,15 +92,9 @@ def new_scratch(capacity: int = 1 << 12) -> SentencePieceScratch:
         Longest chunk, in bytes before normalisation, that fits; the kernels ask for more where a chunk becomes more
         than three times as long.
     """
-    spans = BLOCK + SLACK
     room = text_room(capacity)
     return SentencePieceScratch(
-        starts=np.zeros(spans, np.int64),
-        ends=np.zeros(spans, np.int64),
-        low=np.zeros(spans, np.uint64),
-        high=np.zeros(spans, np.uint64),
-        homes=np.zeros(spans, np.int64),
-        emitted=np.zeros(spans, np.int64),
+        **new_spans(),
         masks=key_masks(),
         progress=np.zeros(3, np.int64),
         text=np.zeros(room, np.uint8),

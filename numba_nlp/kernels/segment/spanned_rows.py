@@ -28,7 +28,7 @@ import numpy as np
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment import cached_rows
-from numba_nlp.kernels.segment.cached_rows import BLOCK, make_keys
+from numba_nlp.kernels.segment.cached_loops import BLOCK, make_keys
 from numba_nlp.kernels.segment.spanned_rows_memory import END_SHIFT, MARK, MOST_IDS, PLACE_BITS, START_SHIFT
 from numba_nlp.kernels.segment.spans import ASCII_AHEAD, UNIT_CHAR, ascii_end, count_chars
 from numba_nlp.kernels.specialising import specialise

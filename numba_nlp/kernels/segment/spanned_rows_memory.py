@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
+from numba_nlp.kernels.segment.cached_loops import BLOCK, SLACK
 
 __all__ = ["END_SHIFT", "MARK", "MOST_IDS", "PLACE_BITS", "START_SHIFT", "SpanMemory", "new_span_memory"]
 

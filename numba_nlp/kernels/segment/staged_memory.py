@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from numba_nlp.kernels.lanes import MANY
 from numba_nlp.kernels.segment.bpe_memory import key_masks
-from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
+from numba_nlp.kernels.segment.cached_loops import new_spans
 from numba_nlp.kernels.segment.merge import new_lanes
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import BLOCK as CUTS
 from numba_nlp.kernels.segment.sentencepiece_bpe_memory import WINDOW
@@ -108,14 +108,8 @@ class StagedBpeScratch(NamedTuple):
 
 def span_arrays() -> dict[str, NDArray[Any]]:
     """The fields that :mod:`numba_nlp.kernels.segment.cached_rows` works with."""
-    n = BLOCK + SLACK
     return {
-        "starts": np.zeros(n, np.int64),
-        "ends": np.zeros(n, np.int64),
-        "low": np.zeros(n, np.uint64),
-        "high": np.zeros(n, np.uint64),
-        "homes": np.zeros(n, np.int64),
-        "emitted": np.zeros(n, np.int64),
+        **new_spans(),
         "masks": key_masks(),
         "progress": np.zeros(3, np.int64),
         "no_ends": np.zeros(0, np.int64),

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.segment.bpe_memory import key_masks
-from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
+from numba_nlp.kernels.segment.cached_loops import SPANS, new_spans
 from numba_nlp.kernels.words import peek, poke
 
 __all__ = [
@@ -118,17 +118,11 @@ def new_word_scratch(capacity: int, stages: NDArray[np.int64]) -> WordScratch:
     capacity : int
     stages : int64[6]
     """
-    n = BLOCK + SLACK
     return WordScratch(
-        starts=np.zeros(n, np.int64),
-        ends=np.zeros(n, np.int64),
-        low=np.zeros(n, np.uint64),
-        high=np.zeros(n, np.uint64),
-        homes=np.zeros(n, np.int64),
-        emitted=np.zeros(n, np.int64),
+        **new_spans(),
         masks=key_masks(),
         progress=np.zeros(3, np.int64),
-        firsts=np.zeros(n + 1, np.int64),
+        firsts=np.zeros(SPANS + 1, np.int64),
         stages=stages,
         found=np.zeros(capacity, np.int32),
         text=np.zeros(capacity, np.uint8),

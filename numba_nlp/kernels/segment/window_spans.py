@@ -12,14 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import inlined
+from numba_nlp.kernels.bit_places import put_bounds
 from numba_nlp.kernels.words import (
     ALL_ONES,
     add,
     leading_zeros,
-    poke,
     popcount,
     shift_left,
-    trailing_zeros,
 )
 
 ZERO = np.uint64(0)
@@ -155,7 +154,7 @@ def append_spans(token, whole, position, stop, starts, ends, n):
     position, stop : int64
         Start of the window, end of the text.
     starts, ends : int64[n + 73]
-        Written from ``n`` on; up to eight elements behind the last span are written as well.
+        Written from ``n`` on; elements behind the last span are written as well.
     n : int64
         Spans there are.
 
@@ -165,17 +164,7 @@ def append_spans(token, whole, position, stop, starts, ends, n):
         Spans there are now, and the start of the first token that was not taken.
     """
     starts[n] = position
-    at = n
-    rest = token
-    while True:
-        for k in range(8):
-            bound = position + trailing_zeros(rest)
-            poke(ends, at + k, bound)
-            poke(starts, at + k + 1, bound)
-            rest = lowest_cleared(rest)
-        if rest == ZERO:
-            break
-        at += 8
+    put_bounds(starts, ends, n, position, token)
     n += popcount(token)
     if whole:
         ends[n] = stop

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
+from numba_nlp.kernels.bit_places import put_places
 from numba_nlp.kernels.segment.code_points import code_point_at
 from numba_nlp.kernels.segment.fill_words import next_chunk
 from numba_nlp.kernels.segment.normalize_bert import CHINESE_WORD, LETTER, MIXED, PUNCTUATION_WORD, SPACE, unit_of
@@ -27,7 +28,6 @@ from numba_nlp.kernels.words import (
     is_readable,
     leading_zeros,
     peek,
-    poke,
     popcount,
     shift_left,
     trailing_zeros,
@@ -161,16 +161,8 @@ if VECTOR:
                             last = 63 - leading_zeros(end)
                             if narrow >> np.uint64(last) == ALL_ONES >> np.uint64(last):
                                 last = np.int64(64)
-                        at = n
-                        while True:
-                            for k in range(8):
-                                poke(starts, at + k, position + trailing_zeros(start))
-                                poke(ends, at + k, position + trailing_zeros(end))
-                                start = lowest_cleared(start)
-                                end = lowest_cleared(end)
-                            if end == ZERO:
-                                break
-                            at += 8
+                        put_places(starts, n, position, start)
+                        put_places(ends, n, position, end)
                         n += n_ends
                         position = min(position + last, stop)
                         continue

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp.kernels.segment.bpe_memory import key_masks
-from numba_nlp.kernels.segment.cached_rows import BLOCK, SLACK
+from numba_nlp.kernels.segment.cached_loops import new_spans
 from numba_nlp.kernels.segment.normalize_bert import normalized_room
 
 __all__ = [
@@ -64,16 +64,10 @@ def new_scratch(capacity: int = 1 << 12) -> WordPieceScratch:
         Longest word, in bytes before normalisation, that fits; of longer words those with more characters than the
         vocabulary's ``max_input_chars_per_word`` fit all the same when that many do.
     """
-    spans = BLOCK + SLACK
     # a character may be written before its place is known to be the last one
     room = normalized_room(capacity) + 4
     return WordPieceScratch(
-        starts=np.zeros(spans, np.int64),
-        ends=np.zeros(spans, np.int64),
-        low=np.zeros(spans, np.uint64),
-        high=np.zeros(spans, np.uint64),
-        homes=np.zeros(spans, np.int64),
-        emitted=np.zeros(spans, np.int64),
+        **new_spans(),
         masks=key_masks(),
         progress=np.zeros(3, np.int64),
         text=np.zeros(room, np.uint8),

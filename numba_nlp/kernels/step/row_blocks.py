@@ -18,24 +18,15 @@ import math
 import platform
 
 import numpy as np
-from llvmlite import binding, ir
-from numba.core import cgutils, config, types
+from llvmlite import ir
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from numba_nlp._jit import kernel
+from numba_nlp.kernels.processor import FEATURES
 from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.words import VECTOR, _element_pointer
 
-
-def _features() -> frozenset[str]:
-    """What the processor has that Numba compiles for."""
-    if config.CPU_FEATURES is not None:  # "+avx2,-avx512f"
-        named = [name.strip() for name in config.CPU_FEATURES.split(",")]
-        return frozenset(name[1:] for name in named if name.startswith("+"))
-    return frozenset(name for name, there in binding.get_host_cpu_features().items() if there)
-
-
-FEATURES = _features()
 #: Whether there are 32 registers of 16 numbers.
 _WIDE = "avx512f" in FEATURES
 #: Whether the processor converts float16.

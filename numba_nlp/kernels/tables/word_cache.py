@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from numba_nlp._jit import inlined, kernel
 from numba_nlp.kernels.tables.hashing import MERGE_MULTIPLIER, equal_bytes
+from numba_nlp.kernels.tables.pages import new_pages
 from numba_nlp.kernels.words import VECTOR, multiply, peek, raw_store64, shift_left, shift_right, unlikely
 
 if VECTOR:
@@ -84,22 +85,18 @@ def new_word_cache(bits: int = 19, arena: int = 1 << 21) -> WordCache:
 
     Notes
     -----
-    The arrays come from ``calloc``: memory that no entry has touched yet is not resident. With the defaults a cache
-    can reach 16 + 2 + 8 = 26 MB.
+    Memory that no entry has touched yet is not resident. With the defaults a cache can reach 16 + 2 + 8 = 26 MB.
     """
     if bits < 2 or arena < SHORT_LIMIT:
         raise ValueError(f"a word cache has bits >= 2 and arena >= {SHORT_LIMIT}; got {bits}, {arena}")
     # copy_ids may read two words behind the last entry, and 15 ids behind the last one
-    raw = np.zeros((4 << bits) + 32, np.uint64)
-    first = (-raw.ctypes.data // 8) % 16
+    n_entries, n_ids = (4 << bits) + 16, arena + 16
+    n_ids += n_ids % 2
+    memory = new_pages(8 * n_entries + 4 * n_ids + arena + 8)
+    words, ids = memory[: 8 * n_entries].view(np.uint64), memory[8 * n_entries :][: 4 * n_ids].view(np.int32)
     fill = np.zeros(6, np.int64)
     fill[BITS] = min(FIRST_BITS, bits)
-    return WordCache(
-        raw[first : first + (4 << bits)],
-        np.zeros(arena + 8, np.uint8),
-        np.zeros(arena + 16, np.int32)[:arena],
-        fill,
-    )
+    return WordCache(words[: 4 << bits], memory[8 * n_entries + 4 * n_ids :], ids[:arena], fill)
 
 
 @inlined
