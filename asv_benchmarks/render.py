@@ -101,7 +101,7 @@ def _encode_tables(results: dict[str, Any]) -> list[str]:
             megabytes = max(record["n_bytes"] for record in records) / 1e6
             about = f"{CORPORA[corpus]}; {megabytes:.1f} MB"
             parts += [f"### {vocabulary}, {corpus}", about, table(["", *cells], rows)]
-    return parts
+    return parts if everything else []
 
 
 def _cold_check(results: dict[str, Any]) -> list[str]:
@@ -136,7 +136,7 @@ def _latency_tables(results: dict[str, Any]) -> list[str]:
             ["ours / fastest exact peer", *(ratio([r for r in records if r["corpus"] == text]) for text in texts)]
         )
         parts += [f"### {vocabulary}", table(["", *texts], rows)]
-    return parts
+    return parts if len(parts) > 2 else []
 
 
 def _spans_table(results: dict[str, Any]) -> list[str]:
