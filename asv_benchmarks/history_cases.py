@@ -59,7 +59,6 @@ CASES: tuple[Case, ...] = (
     Case("bench_decode.Decode.time_decode", ("gpt2", CORPUS, "numba_nlp"), "ids to one text, GPT-2"),
     Case("bench_decode.DecodeBatch.time_decode_batch", ("gpt2", CORPUS, "numba_nlp"), "ids to many texts, GPT-2"),
     Case("bench_import.Import.timeraw_import", (), "import of numba_nlp"),
-    Case("bench_compile.FirstIds.track_nothing_compiled", ("gpt2",), "first ids, nothing compiled, GPT-2"),
     Case("bench_compile.FirstIds.track_kernels_cached", ("gpt2",), "first ids, kernels cached, GPT-2"),
     Case("bench_encode.EncodePeakMemory.peakmem_encode_batch", ("gpt2", CORPUS, "numba_nlp"), "peak memory, GPT-2"),
     # what no commit of ours changes: how far it moves is how far to trust the others
