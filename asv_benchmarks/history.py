@@ -6,9 +6,10 @@
     python -m asv_benchmarks.history HEAD             # that commit alone; it is added to the file
     python -m asv_benchmarks.history_page             # writes docs/history.md
 
-Each commit is installed in asv's own environment, with the versions of ``asv.conf.json``, and measured by the benchmarks
-of this checkout (:mod:`asv_benchmarks.history_cases`). With ``--interleave-rounds`` the commits come by turns, so that
-what else the machine does is the same for all. asv keeps what it found in ``history``, a folder for each machine.
+Each commit is installed in asv's own environment, with the versions of ``asv.conf.json``, and measured by the
+benchmarks of this checkout (:mod:`asv_benchmarks.history_cases`). With ``--interleave-rounds`` the commits come by
+turns, so that what else the machine does is the same for all. asv keeps what it found in ``history``, a folder for each
+kind of machine.
 """
 
 from __future__ import annotations

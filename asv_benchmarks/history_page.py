@@ -118,9 +118,9 @@ def render(listed: Sequence[Mapping[str, str]], machine: Mapping[str, str], resu
         "asv_benchmarks.history_page` writes this page. What asv keeps is in `asv_benchmarks/history`; to look at its "
         "own pages: `cd asv_benchmarks && asv publish && asv preview`.",
         "",
-        f"{machine['cpu']}, {machine['num_cpu']} processors, {machine['ram']}, {machine['os']} {machine['arch']}; Python "
-        f"{results[listed[-1]['commit']]['python']}, {packages}. Batches are the lines of Hamlet, which the repository "
-        "carries, as are the vocabularies.",
+        f"{machine['cpu']}, {machine['num_cpu']} processors, {machine['ram']}, {machine['os']} {machine['arch']}; "
+        f"Python {results[listed[-1]['commit']]['python']}, {packages}. Batches are the lines of Hamlet, which the "
+        "repository carries, as are the vocabularies.",
         "",
         "| | commit | date | what it did |",
         "| ---: | --- | --- | --- |",
@@ -131,8 +131,8 @@ def render(listed: Sequence[Mapping[str, str]], machine: Mapping[str, str], resu
         ),
         "",
         "Medians, smaller is better. In brackets: the ratio to the commit before, bold where it is more than "
-        f"{CHANGED:.0%} off 1; a dash: that commit cannot do it. The controls are the same code at every commit: how far "
-        "they move is how far to trust the rest.",
+        f"{CHANGED:.0%} off 1; a dash: that commit cannot do it. The controls are the same code at every commit: how "
+        "far they move is how far to trust the rest.",
         "",
         *table(listed, results),
         "",

@@ -27,7 +27,12 @@ FOUND = {
 
 def test_a_case_is_one_set_of_parameters() -> None:
     assert re.search(WARM.pattern, "a.B.time_c('y', 'k')")
-    for other in ("a.B.time_c('y', 'k', 'z')", "a.B.time_c('x', 'k')", "aaB.time_c('y', 'k')", "b.a.B.time_c('y', 'k')"):
+    for other in (
+        "a.B.time_c('y', 'k', 'z')",
+        "a.B.time_c('x', 'k')",
+        "aaB.time_c('y', 'k')",
+        "b.a.B.time_c('y', 'k')",
+    ):
         assert not re.search(WARM.pattern, other)
     assert re.search(Case("a.B.timeraw_d", (), "").pattern, "a.B.timeraw_d")
 
@@ -72,9 +77,9 @@ def test_ratios_are_to_the_previous_and_to_the_first(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(history_page, "CASES", (Case("a.T.time_d", (), "it"),))
     listed = [{"commit": letter} for letter in "abcd"]
-    results = {"a": file(None), "b": file(0.004), "c": file(0.002), "d": file(0.0021)}
+    results = {"a": file(None), "b": file(0.004), "c": file(0.002), "d": file(0.00204)}
     assert history_page.table(listed, results)[-1] == (
-        "| it | - | 4 ms | 2 ms (**0.50**) | 2.1 ms (1.05) | **0.53** |"
+        "| it | - | 4 ms | 2 ms (**0.50**) | 2.04 ms (1.02) | **0.51** |"
     )
 
 
@@ -103,7 +108,9 @@ def test_results_of_five_commits_are_kept_where_asv_looks_for_them() -> None:
     _, machine, results = history_page.kept()
     listed = {commit["commit"] for commit in history.commits()}
     assert len(set(results) & listed) >= 5
-    assert (history.RESULTS / "benchmarks.json").exists()  # asv's list of benchmarks, without which it publishes nothing
+    assert (
+        history.RESULTS / "benchmarks.json"
+    ).exists()  # asv's list of benchmarks, without which it publishes nothing
     # neither a machine's own name nor its paths: only the kind of machine
     assert machine["machine"] == history.machine_name({"processor": machine["cpu"], "processors": machine["num_cpu"]})
     for found in results.values():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -235,8 +236,8 @@ def vocabulary_size(vocabulary: str) -> int:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a made file so that it is never there in part."""
-    unfinished = path.with_suffix(".part")
+    """Write a made file so that it is never there in part, even if two processes make it."""
+    unfinished = path.with_suffix(f".{os.getpid()}.part")
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(path)
 
