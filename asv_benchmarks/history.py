@@ -29,6 +29,7 @@ from tools.files import ROOT
 
 from .benchmarks.backends import thread_environment
 from .history_cases import patterns
+from .history_files import trim
 from .machine import machine
 
 __all__ = ["COMMITS", "RESULTS", "add_commits", "commits", "machine_name", "main", "run_history"]
@@ -96,7 +97,11 @@ def run_history(names: Sequence[str], machine_is: str, rounds: int, cpu: int | N
         command = [*asv, "run", "--machine", machine_is, "--interleave-rounds", "--attribute", f"rounds={rounds}"]
         command += ["--show-stderr", *(("--cpu-affinity", str(cpu)) if cpu is not None else ())]
         command += [option for pattern in patterns() for option in ("--bench", pattern)]
-        return subprocess.run([*command, f"HASHFILE:{file}"], cwd=SUITE, env=environment, check=False).returncode
+        status = subprocess.run([*command, f"HASHFILE:{file}"], cwd=SUITE, env=environment, check=False).returncode
+    for name in names:
+        for path in (RESULTS / machine_is).glob(f"{name[:8]}-*.json"):
+            trim(path)
+    return status
 
 
 def main() -> int:

@@ -8,10 +8,8 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +18,9 @@ from vocab_tools.plotting.drawing import COLOURS, figure
 
 from .history import RESULTS, commits
 from .history_cases import CASES, Case
+from .history_files import measured, read_results
 
-__all__ = ["CHANGED", "PAGE", "PICTURES", "draw", "main", "measured", "read_results", "render"]
+__all__ = ["CHANGED", "PAGE", "PICTURES", "draw", "kept", "main", "render"]
 
 PAGE = ROOT / "docs" / "history.md"
 #: A change of more than this share is marked.
@@ -32,41 +31,6 @@ PICTURES = {
     "history_calls": ("one sentence", "loading", "*control:* import"),
 }
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-
-
-def read_results(folder: Path) -> dict[str, dict[str, Any]]:
-    """What asv kept of one machine: commit -> its file; the newest where there are several.
-
-    Parameters
-    ----------
-    folder : Path
-        Of a machine, below ``results_dir``.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for path in sorted(folder.glob("*.json")):
-        if path.name != "machine.json":
-            one = json.loads(path.read_text(encoding="utf-8"))
-            found[one["commit_hash"]] = one
-    return found
-
-
-def measured(found: Mapping[str, Any], case: Case) -> float | None:
-    """A figure of a commit's file (seconds, or bytes), None where that commit could not be measured.
-
-    Asv keeps a row a benchmark, whose values stand in the order of the product of its parameters.
-    """
-    row = found["results"].get(case.benchmark)
-    if row is None:
-        return None
-    named = dict(zip(found["result_columns"], row, strict=False))
-    values = named["result"]
-    if values is None:
-        return None
-    wanted = tuple(map(repr, case.parameters))
-    for parameters, value in zip(product(*named["params"]), values, strict=True):
-        if parameters == wanted:
-            return None if value is None or math.isnan(value) else float(value)
-    return None
 
 
 def shown(case: Case, value: float) -> str:
@@ -184,9 +148,8 @@ def kept() -> tuple[list[dict[str, str]], dict[str, str], dict[str, dict[str, An
 def main() -> int:
     """Write the page and draw the pictures."""
     PAGE.write_text(render(*kept()), encoding="utf-8")
-    pictures: dict[str, Callable[[str, Path], None]] = dict.fromkeys(PICTURES, draw)
-    for name, function in pictures.items():
-        function(name, ROOT / "docs" / "pictures" / f"{name}.svg")
+    for name in PICTURES:
+        draw(name, ROOT / "docs" / "pictures" / f"{name}.svg")
     print(f"{PAGE.relative_to(ROOT)} is written")
     return 0
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from asv_benchmarks import history, history_page
+from asv_benchmarks import history, history_files, history_page
 from asv_benchmarks.history_cases import CASES, Case
 from asv_benchmarks.smallest import module
 
@@ -19,7 +19,7 @@ SETTINGS = json.loads((ROOT / "asv_benchmarks" / "asv.conf.json").read_text(enco
 WARM = Case("a.B.time_c", ("y", "k"), "batch, warm")
 OTHER = Case("a.B.time_c", ("x", "k"), "batch, cold")
 #: As asv 0.6 writes it: a row a benchmark, values in the order of the product of the parameters.
-FOUND = {
+FOUND: dict[str, Any] = {
     "result_columns": ["result", "params", "version"],
     "results": {"a.B.time_c": [[float("nan"), None, 0.0025, 1.0], [["'x'", "'y'"], ["'k'", "'l'"]], "7"]},
 }
@@ -49,9 +49,26 @@ def test_cases_are_benchmarks_with_such_parameters(case: Case) -> None:
 
 
 def test_figures_are_found_in_the_order_of_the_parameters() -> None:
-    assert history_page.measured(FOUND, WARM) == 0.0025
-    assert history_page.measured(FOUND, OTHER) is None
-    assert history_page.measured(FOUND, Case("a.B.time_d", (), "")) is None
+    assert history_files.measured(FOUND, WARM) == 0.0025
+    assert history_files.measured(FOUND, OTHER) is None
+    assert history_files.measured(FOUND, Case("a.B.time_d", (), "")) is None
+
+
+def test_files_are_cut_to_what_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history_files, "CASES", (WARM,))
+    row = [*FOUND["results"]["a.B.time_c"], 5, [1, 2, 3, 4], [[0.1], [0.2], [0.3], [0.4]]]
+    found = {
+        "commit_hash": "1",
+        "result_columns": [*FOUND["result_columns"], "duration", "stats_q_25", "samples", "profile"],
+        "results": {"a.B.time_c": row, "a.B.time_other": [[1.0], [], "8"]},
+    }
+    cut = history_files.trimmed(found)
+    assert cut["results"] == {"a.B.time_c": [[0.0025], [["'y'"], ["'k'"]], "7", 5, [3]]}
+    assert {key: value for key, value in cut.items() if key != "results"} == {
+        key: value for key, value in found.items() if key != "results"
+    }
+    assert history_files.measured(cut, WARM) == 0.0025
+    assert history_files.trimmed(cut) == cut
 
 
 @pytest.mark.parametrize(
