@@ -38,8 +38,9 @@ docs: $(VENV)/.docs ## Build the documentation as a web site, in build/site
 	$(RUN) -m tools.docs_site
 
 bench-smoke: $(VENV)/.smoke ## Run the benchmarks once on little input, to see that they run; the numbers mean nothing
-	$(RUN) -m asv_benchmarks.report --quick --rounds 1 --vocab gpt2 --corpora hamlet_lines --skip alone \
-		--backends numba_nlp,tokenizers --results build/bench-smoke.json --out build/bench-smoke.md
+	$(RUN) -m asv_benchmarks.report --quick --rounds 1 --vocab gpt2 --corpora hamlet_lines \
+		--kinds encode,latency,spans,threads,tasks --backends numba_nlp,tokenizers --results build/bench-smoke.json \
+		--out build/bench-smoke.md
 	$(RUN) -m asv_benchmarks.smoke
 
 clean: ## Remove what these commands made

@@ -1,4 +1,4 @@
-"""What must be measured in a process of its own: peak memory, and one adversarial text.
+"""What must be measured in a process of its own: peak memory, one adversarial text, and the start.
 
 ``python -m asv_benchmarks.alone KIND BACKEND VOCABULARY TEXT`` prints one JSON object.
 """
@@ -8,13 +8,24 @@ from __future__ import annotations
 import hashlib
 import json
 import resource
+import subprocess
 import sys
+import tempfile
 import time
 from typing import Any
 
-from .benchmarks.backends import BACKENDS
+from .benchmarks.backends import BACKENDS, references_of
+from .benchmarks.corpora import ADVERSARIAL, corpus, slices
 from .benchmarks.corpora import adversarial as make_text
-from .benchmarks.corpora import corpus, slices
+from .machine import pin
+from .ratios import OURS
+from .samples import say
+from .startup import STARTUP, start
+
+__all__ = ["measure_alone"]
+
+#: A peer that takes longer over 1 MB of one shape is stopped and reported so.
+ADVERSARIAL_SECONDS = 60
 
 
 def _peak_megabytes() -> float:
@@ -50,6 +61,58 @@ def adversarial(name: str, vocabulary: str, shape: str) -> dict[str, Any]:
         result = backend.encode_batch(texts)
         found[label] = clock() - start
         found["digest"] = hashlib.sha256(backend.flat(result)[0].tobytes()).hexdigest()
+    return found
+
+
+def _child(
+    cpus: list[int], environment: dict[str, str], *arguments: str, timeout: float | None = None
+) -> dict[str, Any] | None:
+    """One process of this module, pinned; None when it ran into the time limit."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "asv_benchmarks.alone", *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            check=True,
+            timeout=timeout,
+            preexec_fn=lambda: pin(cpus),
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def measure_alone(
+    names: list[str], vocabulary: str, rounds: int, cpus: list[int], environment: dict[str, str], corpus_name: str
+) -> dict[str, Any]:
+    """Adversarial texts, start and memory of one vocabulary."""
+    found: dict[str, Any] = {"adversarial": [], "startup": [], "memory": []}
+    for shape in ADVERSARIAL:
+        reference = _child(cpus, environment, "adversarial", references_of(vocabulary)[0], vocabulary, shape)
+        assert reference is not None
+        for name in names:
+            say(f"== adversarial, {vocabulary}, {shape}, {name}")
+            limit = ADVERSARIAL_SECONDS
+            got = _child(cpus, environment, "adversarial", name, vocabulary, shape, timeout=limit)
+            entry = {"vocabulary": vocabulary, "shape": shape, "backend": name, "limit": limit}
+            if got is not None:
+                entry["exact"] = got.pop("digest") == reference["digest"]
+            found["adversarial"].append({**entry, "seconds": got})
+    for turn in range(rounds):
+        for name in names:
+            if name in STARTUP:
+                say(f"== start, {vocabulary}, {name}, {turn + 1} of {rounds}")
+                found["startup"].append({"vocabulary": vocabulary, "backend": name, **start(name, vocabulary)})
+    if OURS in names:
+        with tempfile.TemporaryDirectory() as folder:
+            cold = start(OURS, vocabulary, {"NUMBA_NLP_CACHE_DIR": folder})
+        found["startup"].append({"vocabulary": vocabulary, "backend": f"{OURS}, nothing compiled", **cold})
+    for name in names:
+        say(f"== memory, {vocabulary}, {name}")
+        got = _child(cpus, environment, "memory", name, vocabulary, corpus_name)
+        found["memory"].append({"vocabulary": vocabulary, "backend": name, "corpus": corpus_name, "megabytes": got})
     return found
 
 

@@ -8,15 +8,15 @@
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 from pathlib import Path
 from typing import Any
 
 from tools.files import ROOT
 
-from .benchmarks.bench_generation import clock, ratios
 from .benchmarks.generation_models import CASES
+from .case_tables import by_library, ratio, seconds, table
+from .generation_article import article_part
 from .generation_limits import Work, least_seconds
 
 __all__ = ["KINDS_RECORD", "LIMITS_RECORD", "PAGE", "RECORD", "main", "read_records", "render"]
@@ -40,20 +40,6 @@ _WANTED: dict[str, tuple[tuple[float | None, float | None], ...]] = {
     "one": ((3.0, 4.0), (1.7, 2.2), (4.0, 8.0), (1.3, 2.0)),
     "three": ((2.4, 3.5), (1.4, 2.0), (None, None), (None, None)),
     "ten": ((2.0, 3.0), (1.05, 1.5), (None, None), (0.9, 1.2)),
-}
-#: The article's figures that stand in its text: case -> what it says of Rust beside Python.
-_ARTICLE = {
-    "marian-1": "about 60 % faster",
-    "marian-10": "about 60 % faster",
-    "t5-base-3": "about 50 % less time",
-    "t5-base-10": "much less gain than with 3",
-    "bart-large": "about 2 times as fast; Python 2.57 s",
-    "distilbart-12-6": "about 2 times as fast",
-    "distilbart-6-6": "about 2 times as fast; Rust below 0.6 s",
-    "gpt2-1-sampled": "about 4 times as fast",
-    "gpt2-3-sampled": "about 4 times as fast",
-    "gpt2-1": "about 2 times as fast",
-    "gpt2-3": "about 2 times as fast",
 }
 _HOW = """\
 Models have the real sizes and random weights, which transformers draws for a seed. Each row gets the same number of
@@ -84,17 +70,6 @@ at the same places of what it writes on its own, where one other token leads the
 probable tokens / with four beams."""
 
 
-def _cells(case: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {cell["library"]: cell for cell in case["cells"]}
-
-
-def _ratio(case: dict[str, Any], theirs: str, ours: str) -> tuple[float, float] | None:
-    cells, taken = _cells(case), clock(case["threads"])
-    if theirs not in cells or ours not in cells:
-        return None
-    return ratios(cells[theirs][taken], cells[ours][taken])
-
-
 def _shown(value: tuple[float, float] | None) -> str:
     return "" if value is None else f"{value[0]:.2f} ({value[1]:.2f})"
 
@@ -103,25 +78,15 @@ def _amount(name: str) -> str:
     return {1: "one", 3: "three", 10: "ten"}[len(CASES[name].lengths)]
 
 
-def _seconds(case: dict[str, Any], library: str) -> float:
-    return statistics.median(_cells(case)[library][clock(case["threads"])])
-
-
-def _table(head: list[str], rows: list[list[str]], *, words: int = 1) -> str:
-    """Columns of words, then columns of figures."""
-    marks = ["---"] * words + ["---:"] * (len(head) - words)
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, marks, *rows])
-
-
 def _against_transformers(cases: list[dict[str, Any]]) -> str:
     libraries = [name for name in _names(cases) if name != "transformers"]
     rows = []
     for case in cases:
         settings = CASES[case["case"]]
-        ours = [_shown(_ratio(case, "transformers", library)) for library in libraries]
+        ours = [_shown(ratio(case, "transformers", library)) for library in libraries]
         n_rows = len(settings.lengths) * settings.beams
-        rows.append([case["case"], str(n_rows), f"{_seconds(case, 'transformers'):.2f} s", *ours])
-    return _table(["case", "rows a step", "transformers", *(f"/ {name}" for name in libraries)], rows)
+        rows.append([case["case"], str(n_rows), f"{seconds(case, 'transformers'):.2f} s", *ours])
+    return table(["case", "rows a step", "transformers", *(f"/ {name}" for name in libraries)], rows)
 
 
 def _names(cases: list[dict[str, Any]]) -> list[str]:
@@ -134,7 +99,7 @@ def _verdicts(cases: list[dict[str, Any]]) -> str:
     for case in cases:
         row = [case["case"]]
         for (ours, theirs), (least, aim) in zip(_PAIRS, _WANTED[_amount(case["case"])], strict=True):
-            value = _ratio(case, theirs, ours)
+            value = ratio(case, theirs, ours)
             if value is None:
                 row.append("")
             elif least is None:
@@ -142,7 +107,7 @@ def _verdicts(cases: list[dict[str, Any]]) -> str:
             else:
                 row.append(f"{value[0]:.2f} (>= {least}: {_yes(value[0] >= least)}; aim {aim})")
         rows.append(row)
-    return _table(["case", *(f"{theirs} / {ours}" for ours, theirs in _PAIRS)], rows)
+    return table(["case", *(f"{theirs} / {ours}" for ours, theirs in _PAIRS)], rows)
 
 
 def _tokens(cases: list[dict[str, Any]]) -> str:
@@ -154,40 +119,7 @@ def _tokens(cases: list[dict[str, Any]]) -> str:
             by_name = dict(zip((c["library"] for c in cells), counts, strict=True))
             names = [name for name in _names(cases) if name != "transformers"]
             rows.append([case["case"], str(cells[0]["rows"]), *(by_name.get(name, "") for name in names)])
-    return _table(["case", "rows", *(name for name in _names(cases) if name != "transformers")], rows)
-
-
-def _article(cases: list[dict[str, Any]]) -> str:
-    """The article's cases, with its own figures."""
-    libraries = [name for name in _names(cases) if name.startswith("numba_nlp")]
-    by_name = {case["case"]: case for case in cases}
-    rows = []
-    for name, said in _ARTICLE.items():
-        if name in by_name:
-            case = by_name[name]
-            row = [name, said, f"{_seconds(case, 'transformers'):.2f} s"]
-            for library in libraries:
-                value = _ratio(case, "transformers", library)
-                row.append("" if value is None else f"{_seconds(case, library):.2f} s, {value[0]:.1f} times as fast")
-            rows.append(row)
-    return _table(["case", "article: Rust beside Python", "transformers here", *libraries], rows, words=2)
-
-
-def _sampling_cost(cases: list[dict[str, Any]]) -> str:
-    """How much longer a drawn generation takes, a sentence."""
-    by_name = {case["case"]: case for case in cases}
-    parts = []
-    for name in ("gpt2-1", "gpt2-3"):
-        pair = by_name.get(name), by_name.get(f"{name}-sampled")
-        if pair[0] is None or pair[1] is None:
-            continue
-        costs = [
-            f"{library} {_seconds(pair[1], library) / _seconds(pair[0], library):.2f}"
-            for library in ("transformers", "numba_nlp float32")
-        ]
-        parts.append(f"{name}: {', '.join(costs)}")
-    said = "Drawing makes the article's Python about 4 times and its Rust about 3 times as slow; here it takes"
-    return f"{said} this many times as long: {'; '.join(parts)}." if parts else ""
+    return table(["case", "rows", *(name for name in _names(cases) if name != "transformers")], rows)
 
 
 def _kinds(found: dict[str, Any]) -> str:
@@ -202,7 +134,7 @@ def _kinds(found: dict[str, Any]) -> str:
             shares = [f"{100 * figures[key]:.2f} %" for key in ("next_token", "own_token")]
             rows.append([name, kind, perplexity, *shares, alone, verdict])
     wanted = f"<= {100 * MOST_PERPLEXITY:+.0f} %, own >= {100 * LEAST_AGREEMENT:.0f} %"
-    return _table(["model", "weights", "perplexity", "next token", "own", "alone", wanted], rows, words=2)
+    return table(["model", "weights", "perplexity", "next token", "own", "alone", wanted], rows, words=2)
 
 
 def _bounds(cases: list[dict[str, Any]], found: dict[str, Any]) -> str:
@@ -213,14 +145,14 @@ def _bounds(cases: list[dict[str, Any]], found: dict[str, Any]) -> str:
         row = [case["case"]]
         for library, size in (("numba_nlp float32", 4), ("numba_nlp float16", 2)):
             bound = least_seconds(work, found["limits"], size)
-            taken = _seconds(case, library)
+            taken = seconds(case, library)
             row += [f"{bound:.2f} s", f"{taken:.2f} s", f"{100 * bound / taken:.0f} %"]
             if size == 4:
-                theirs = _cells(case).get("ctranslate2 float32")
-                row.append("" if theirs is None else f"{_seconds(case, 'ctranslate2 float32') / bound:.2f}")
+                theirs = by_library(case).get("ctranslate2 float32")
+                row.append("" if theirs is None else f"{seconds(case, 'ctranslate2 float32') / bound:.2f}")
         rows.append(row)
     head = ["case", "bound, float32", "ours", "of the bound", "most beside CTranslate2"]
-    return _table([*head, "bound, 16 bits", "ours", "of the bound"], rows)
+    return table([*head, "bound, 16 bits", "ours", "of the bound"], rows)
 
 
 def _yes(reached: bool) -> str:
@@ -262,13 +194,7 @@ def render(results: dict[str, Any], kinds: dict[str, Any] | None = None, limits:
         "## Tokens",
         _TOKENS,
         _tokens(one),
-        "## The article's table",
-        "An article on text generation in Rust (Becquin, last revised in January 2021) measured transformers 4.2.2 and "
-        "rust-bert 0.12.1 on an AMD 2700X "
-        "with an Nvidia 2070 RTX; most of its figures are drawn, these stand in its text. Its hardware and its "
-        "transformers are others, so that seconds cannot be compared, only by how much each is faster.",
-        _article(one),
-        _sampling_cost(one),
+        *article_part(one),
     ]
     if kinds is not None:
         parts += ["## What 16-bit and int8 weights cost", _KINDS, _kinds(kinds)]

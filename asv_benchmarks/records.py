@@ -12,7 +12,7 @@ from typing import Any
 
 from .machine import machine
 
-__all__ = ["open_record", "stamp"]
+__all__ = ["open_record", "stamp", "write_results"]
 
 
 def open_record(path: Path, packages: Iterable[str]) -> dict[str, Any]:
@@ -38,3 +38,24 @@ def stamp() -> dict[str, Any]:
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "load": round(os.getloadavg()[0], 2),
     }
+
+
+def write_results(path: Path, results: dict[str, Any]) -> None:
+    """Write the results of the report: an entry a line, seconds to a billionth."""
+    parts = []
+    for name, value in results.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            lines = ",\n  ".join(json.dumps(_rounded(entry)) for entry in value)
+            parts.append(f'"{name}": [\n  {lines}\n ]')
+        else:
+            parts.append(f'"{name}": {json.dumps(value)}')
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("{\n " + ",\n ".join(parts) + "\n}\n", encoding="utf-8")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return round(value, 9) if isinstance(value, float) else value

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .alone_tables import adversarial_table, memory_table, refusals_table, startup_table
 from .benchmarks.backends import BACKENDS
 from .benchmarks.corpora import CORPORA
-from .tables import CELLS, adversarial_share, label, ratio, select, spans_cost, speeds, spread, table, unique
+from .ratios import LIMIT, Ratio, by_cell, ratio_of, ratio_to_peer
+from .runs import merged
+from .tables import (
+    CELLS,
+    label,
+    ratio,
+    select,
+    spans_cost,
+    speeds,
+    spread,
+    spread_words,
+    table,
+    unique,
+)
 from .targets import targets
+from .task_tables import exponent_tables, task_tables, training_table
+
+if TYPE_CHECKING:
+    from .pictures import Picture
 
 __all__ = ["render"]
 
@@ -24,7 +43,12 @@ Written by `python -m asv_benchmarks.report` from {sources}; no figure is typed 
   environment (`RAYON_NUM_THREADS`, `TOKENIZERS_PARALLELISM`, ...) before anything is imported.
 - Backends are **interleaved** (A B C, then B C A, ...), so each sees the same machine. A figure is the median of all
   rounds, with the slowest and the fastest sample in brackets. A **ratio** is the median over rounds of ours divided by
-  the fastest exact peer of that cell *in the same round*: above 1 we are faster.
+  the fastest exact peer of that cell *in the same round*, on the same text: above 1 we are faster.
+- Rounds are **repeated** until the spread of each ratio is under {limit:.0f} %, or until the number of rounds or of
+  seconds that a run states. The *spread* is the width of the interval in which the median lies (the notch of box plots:
+  2 x 1.57 x distance of the quartiles / square root of the number of rounds) as a share of the median. Where it is not
+  under {limit:.0f} %, it stands beside the ratio. Results before December 2026 have a fixed number of rounds, and slow
+  libraries were not timed in the same rounds.
 - Before timing, the ids of the whole corpus are compared with those of the reference: tiktoken (for GPT-2 also
   tokenizers); sentencepiece for `.model` files, or tokenizers with the `tokenizer.json` made of the same model, since a
   library that reads the one cannot be asked for the ids of the other; tokenizers for WordPiece, GPT and CLIP;
@@ -35,14 +59,28 @@ Written by `python -m asv_benchmarks.report` from {sources}; no figure is typed 
   two, ours; no corpus contains one. The garbage collector is off while timing, and what a call returned is dropped
   after the clock is read.
 - MB/s counts bytes of UTF-8, 1 MB = 10^6 bytes. Slow libraries ({slow})
-  are timed on the first part of a corpus only; each run says how much.
+  are timed on the first part of a corpus only; each run says how much. Ours is timed on that part too, for the ratio.
 
 - **cold**: a fresh tokenizer instance (vocabulary loaded, code compiled, caches of words empty), first pass over the
   corpus. Whether fresh instances are really cold in a process that held others before is checked below.
 - **warm**: the same instance, the same text again (second and third pass).
-- **held-out**: the corpus is cut into slices of 1 MB; a fresh instance is warmed (two passes) on four fifths of them,
-  and each slice of the other fifth, never seen by that instance, is timed once. Which fifth moves with the round.
+- **held-out**: the corpus is cut into slices of 1 MB, or of a fifth of it, if that is less; a fresh instance is warmed
+  (two passes) on four fifths of them, and each slice of the other fifth, never seen by that instance, is timed once.
+  Which fifth moves with the round.
 """
+
+
+def _plain(found: Ratio) -> str:
+    return f"{found.value:.2f}" + ("" if found.settled else f" ({spread_words(found)})")
+
+
+def _settled(results: dict[str, Any]) -> list[str]:
+    """How many ratios are good enough."""
+    ranked = [found for cell in by_cell(results["records"]) if (found := ratio_to_peer(cell)) is not None]
+    if not ranked:
+        return []
+    done = sum(found[1].settled for found in ranked)
+    return [f"**{done} of {len(ranked)} ratios to the fastest exact peer have a spread under {100 * LIMIT:.0f} %.**"]
 
 
 def _encode_tables(results: dict[str, Any]) -> list[str]:
@@ -54,11 +92,11 @@ def _encode_tables(results: dict[str, Any]) -> list[str]:
             cells = [cell for cell in CELLS if any(record["cell"] == cell for record in records)]
             rows = []
             for backend in unique(record["backend"] for record in records):
-                mine = {record["cell"]: record for record in records if record["backend"] == backend}
+                mine = {record["cell"]: record for record in reversed(records) if record["backend"] == backend}
                 first = next(iter(mine.values()))
                 figures = [spread(speeds(mine[cell]), 0) if cell in mine else "-" for cell in cells]
                 rows.append([label(first), *figures])
-            ratios = [ratio([record for record in records if record["cell"] == cell])[0] for cell in cells]
+            ratios = [ratio([record for record in records if record["cell"] == cell]) for cell in cells]
             rows.append(["ours / fastest exact peer", *ratios])
             megabytes = max(record["n_bytes"] for record in records) / 1e6
             about = f"{CORPORA[corpus]}; {megabytes:.1f} MB"
@@ -95,7 +133,7 @@ def _latency_tables(results: dict[str, Any]) -> list[str]:
             figures = [spread([1e6 * s for s in mine[text]["seconds"]], 2) for text in texts]
             rows.append([label({"backend": backend, "exact": all(r["exact"] for r in mine.values())}), *figures])
         rows.append(
-            ["ours / fastest exact peer", *(ratio([r for r in records if r["corpus"] == text])[0] for text in texts)]
+            ["ours / fastest exact peer", *(ratio([r for r in records if r["corpus"] == text]) for text in texts)]
         )
         parts += [f"### {vocabulary}", table(["", *texts], rows)]
     return parts
@@ -107,9 +145,9 @@ def _spans_table(results: dict[str, Any]) -> list[str]:
         return []
     rows = []
     for vocabulary, corpus in dict.fromkeys((r["vocabulary"], r["corpus"]) for r in records):
-        by_cell = {r["cell"]: r for r in select(results, table="spans", vocabulary=vocabulary, corpus=corpus)}
-        figures = [spread(speeds(by_cell[cell]), 0) for cell in ("ids", "spans")]
-        rows.append([f"{vocabulary}, {corpus}", *figures, f"{spans_cost(results, vocabulary, corpus):.2f}"])
+        both = {r["cell"]: r for r in select(results, table="spans", vocabulary=vocabulary, corpus=corpus)}
+        figures = [spread(speeds(both[cell]), 0) for cell in ("ids", "spans")]
+        rows.append([f"{vocabulary}, {corpus}", *figures, _plain(spans_cost(results, vocabulary, corpus))])
     head = ["", "ids, MB/s", "ids and spans, MB/s", "time with spans / without"]
     return ["## Spans in characters, warm, one thread", table(head, rows)]
 
@@ -130,74 +168,9 @@ def _threads_table(results: dict[str, Any]) -> list[str]:
         for backend, cell in dict.fromkeys((r["backend"], r["cell"]) for r in here):
             by_threads = {r["threads"]: r for r in here if (r["backend"], r["cell"]) == (backend, cell)}
             figures = [spread(speeds(by_threads[n]), 0) if n in by_threads else "-" for n in (1, 2)]
-            gain = "-"
-            if set(by_threads) == {1, 2}:
-                pairs = zip(by_threads[1]["seconds"], by_threads[2]["seconds"], strict=True)
-                gain = f"{median(a / b for a, b in pairs):.2f}"
+            gain = _plain(ratio_of(by_threads[2], by_threads[1])) if set(by_threads) == {1, 2} else "-"
             rows.append([f"{backend}, {cell}", *figures, gain])
         parts += [f"### {vocabulary}, {corpus}", table(["", "one", "two", "gain"], rows)]
-    return parts
-
-
-def _adversarial_table(results: dict[str, Any]) -> list[str]:
-    if not results["adversarial"]:
-        return []
-    parts = [
-        "## 1 MB of one shape in one text",
-        "A fresh process per cell: 1 MB of Python sources, then the text, first pass, in MB/s; in brackets the share "
-        "of the speed on the sources. *stopped*: over the limit of seconds that the results file states.",
-    ]
-    for vocabulary in unique(entry["vocabulary"] for entry in results["adversarial"]):
-        entries = [entry for entry in results["adversarial"] if entry["vocabulary"] == vocabulary]
-        shapes = unique(entry["shape"] for entry in entries)
-        rows = []
-        for backend in unique(entry["backend"] for entry in entries):
-            row = [backend]
-            for entry in (e for e in entries if e["backend"] == backend):
-                if entry["seconds"] is None:
-                    row.append("*stopped*")
-                    continue
-                mark = "" if entry["exact"] else " *inexact*"
-                row.append(f"{1 / entry['seconds']['first']:.1f} ({adversarial_share(entry):.2f}){mark}")
-            rows.append(row)
-        parts += [f"### {vocabulary}", table(["", *shapes], rows)]
-    return parts
-
-
-def _startup_table(results: dict[str, Any]) -> list[str]:
-    if not results["startup"]:
-        return []
-    columns = ("import", "load", "first encode", "total")
-    parts = [
-        "## Start, ms",
-        "A fresh interpreter imports the library, loads the vocabulary and encodes one sentence; *total* runs from "
-        "before the process to the ids. Medians. tiktoken reads its rank files from disk.",
-    ]
-    for vocabulary in unique(entry["vocabulary"] for entry in results["startup"]):
-        entries = [entry for entry in results["startup"] if entry["vocabulary"] == vocabulary]
-        rows = []
-        for backend in unique(entry["backend"] for entry in entries):
-            mine = [entry for entry in entries if entry["backend"] == backend]
-            rows.append([backend, *(f"{1000 * median(entry[column] for entry in mine):.0f}" for column in columns)])
-        parts += [f"### {vocabulary}", table(["", *columns], rows)]
-    return parts
-
-
-def _memory_table(results: dict[str, Any]) -> list[str]:
-    if not results["memory"]:
-        return []
-    parts = ["## Peak memory, MB"]
-    for vocabulary in unique(entry["vocabulary"] for entry in results["memory"]):
-        entries = [entry for entry in results["memory"] if entry["vocabulary"] == vocabulary]
-        rows = [
-            [entry["backend"], f"{entry['megabytes']['loaded']:.0f}", f"{entry['megabytes']['peak']:.0f}"]
-            for entry in entries
-        ]
-        head = ["", "import and load", f"and two passes over {entries[0]['corpus']}"]
-        parts += [f"### {vocabulary}", table(head, rows)]
-    parts.append(
-        "Growth of the largest resident size over that of the texts alone; the second figure holds the ids of a pass."
-    )
     return parts
 
 
@@ -207,32 +180,28 @@ def _calls(results: dict[str, Any]) -> list[str]:
     return ["## What is called", table(["", "batch", "one text"], rows)]
 
 
-def _refusals_table(results: dict[str, Any]) -> list[str]:
-    rows = [
-        [entry["backend"], entry["vocabulary"], entry["message"].replace("|", "\\|")[:160]]
-        for entry in results["refusals"]
-    ]
-    if not rows:
-        return []
-    rows.sort(key=lambda row: list(BACKENDS).index(row[0]))
-    return ["## Which libraries do not load which file", table(["", "vocabulary", "what it says"], rows)]
+def _rounds(settings: dict[str, Any]) -> str:
+    if "most rounds" not in settings:
+        return f"{settings['rounds']} rounds"
+    return f"{settings['rounds']} to {settings['most rounds']} rounds, at most {settings['most seconds']:g} s a cell"
 
 
 def _run_lines(source: str, results: dict[str, Any]) -> str:
     """What one run was made with."""
     machine, settings = results["machine"], results["settings"]
     versions = ", ".join(f"{name} {number}" for name, number in results["versions"].items() if number)
-    vocabularies = ", ".join(unique(record["vocabulary"] for record in results["records"]))
+    vocabularies = ", ".join(filter(None, unique(record["vocabulary"] for record in results["records"])))
+    kinds = f" ({', '.join(settings['kinds'])})" if "kinds" in settings else ""
     most = settings.get("megabytes")
     taken = "whole corpora" if most is None else f"the first {most:g} MB of each corpus"
     slow = settings.get("slow megabytes", 2.0)
     lines = [
-        f"`{source}`: {vocabularies}",
+        f"`{source}`: {vocabularies}{kinds}",
         "",
         f"- {results['date']}; {machine['processor']}, {machine['processors']} processors, load {machine['load']} "
         f"before the run; {machine['system']}, Python {machine['python']}",
         f"- {versions}",
-        f"- {settings['rounds']} rounds, {settings['minutes']} minutes; {taken}, {slow:g} "
+        f"- {_rounds(settings)}, {settings['minutes']} minutes; {taken}, {slow:g} "
         f"MB for slow libraries; one thread on processor {settings['one thread on processors']}, two on "
         f"{settings['two threads on processors']}",
     ]
@@ -241,7 +210,7 @@ def _run_lines(source: str, results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def render(runs: dict[str, dict[str, Any]]) -> str:
+def render(runs: dict[str, dict[str, Any]], pictures: Sequence[Picture] = ()) -> str:
     """The document.
 
     Parameters
@@ -249,14 +218,18 @@ def render(runs: dict[str, dict[str, Any]]) -> str:
     runs : dict
         Name of a results file -> its content, as ``asv_benchmarks.report`` writes it. What is in several is taken from
         each: give every vocabulary once.
+    pictures : sequence of Picture
+        Those that stand beside the document, in ``pictures``.
     """
-    tables = ("records", "adversarial", "startup", "memory", "refusals")
-    results = {table: [entry for run in runs.values() for entry in run.get(table, [])] for table in tables}
+    results = merged(runs)
     sources = ", ".join(f"`docs/results/{source}`" for source in runs)
     described = "\n\n".join(_run_lines(source, run) for source, run in runs.items())
     measured = unique(record["backend"] for record in results["records"])
     slow = ", ".join(name for name in BACKENDS if BACKENDS[name].slow and name in measured)
-    parts = [_INTRODUCTION.format(sources=sources, runs=described, slow=slow or "none here")]
+    parts = [_INTRODUCTION.format(sources=sources, runs=described, slow=slow or "none here", limit=100 * LIMIT)]
+    parts += _settled(results)
+    if pictures:
+        parts += ["## Pictures", *(f"![{picture.says}](pictures/{picture.name}.svg)" for picture in pictures)]
     sections = (
         targets,
         _encode_tables,
@@ -264,10 +237,13 @@ def render(runs: dict[str, dict[str, Any]]) -> str:
         _latency_tables,
         _spans_table,
         _threads_table,
-        _adversarial_table,
-        _startup_table,
-        _memory_table,
-        _refusals_table,
+        task_tables,
+        exponent_tables,
+        adversarial_table,
+        startup_table,
+        memory_table,
+        training_table,
+        refusals_table,
     )
     for section in sections:
         parts += section(results)

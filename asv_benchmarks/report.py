@@ -1,10 +1,10 @@
-"""Measure everything, write the results as JSON, and render ``docs/benchmarks.md`` from them.
+"""Measure everything, write the results as JSON, and write ``docs/benchmarks.md``, pictures and the README's tables.
 
 ::
 
-    python -m asv_benchmarks.report                    # all of it, about half an hour
+    python -m asv_benchmarks.report                    # all of it, an hour
     python -m asv_benchmarks.report --quick            # small samples, few rounds: to see that it works
-    python -m asv_benchmarks.report --render A.json,B.json   # only the document, from earlier results
+    python -m asv_benchmarks.report --render A.json,B.json   # only what is written, from earlier results
 
 Every (vocabulary, threads) group is one subprocess, since thread pools are sized by the environment at import.
 """
@@ -16,20 +16,21 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from tools.files import ROOT
-from tools.references import CHARACTER_BPE, SENTENCEPIECE_MODELS, STAGED, WORDPIECE
+from tools.references import CHARACTER_BPE, SENTENCEPIECE_MODELS, STAGED, WORDPIECE, source_path
 
-from .benchmarks.backends import BACKENDS, available, references_of, serves, thread_environment
-from .benchmarks.corpora import ADVERSARIAL, CORPORA
-from .machine import machine, pin, processors, versions
-from .render import render
-from .startup import STARTUP, start
+from .alone import measure_alone
+from .benchmarks.backends import BACKENDS, available, serves, thread_environment
+from .benchmarks.bench_training import CORPORA as TRAINING_CORPORA
+from .benchmarks.corpora import CORPORA
+from .machine import machine, processors, versions
+from .records import write_results
+from .samples import say
 
 __all__ = ["main", "run"]
 
@@ -37,96 +38,59 @@ QUICK_BYTES = 2_000_000
 #: Megabytes of a corpus that the slow backends are timed on, unless --slow-megabytes says otherwise.
 SLOW_MEGABYTES = 2.0
 MEASURED = ["gpt2", "cl100k", *SENTENCEPIECE_MODELS, *WORDPIECE, *CHARACTER_BPE, *STAGED]
-#: A peer that takes longer over 1 MB of one shape is stopped and reported so.
-ADVERSARIAL_SECONDS = 60
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+#: What is measured on one thread in one process of a vocabulary, then on two, then otherwise.
+ON_ONE = ("encode", "latency", "spans", "tasks", "scaling")
+KINDS = (*ON_ONE, "threads", "alone", "training")
+#: Vocabularies whose times are measured by size.
+SCALED = ("gpt2", "bert_uncased", "t5")
+TASK_CORPORA = ("english_lines", "multilingual_lines")
 
 
 def _environment(threads: int) -> dict[str, str]:
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    return {**os.environ, **thread_environment(threads), "PYTHONPATH": paths}
+    # no curve goes on after a pass of so many seconds, unless the caller wants more
+    longest = os.environ.get("NUMBA_NLP_BENCH_LONGEST", "0.1")
+    return {**os.environ, **thread_environment(threads), "PYTHONPATH": paths, "NUMBA_NLP_BENCH_LONGEST": longest}
 
 
-def _job(kind: str, pool: int, cpus: list[int], /, **job: Any) -> Any:
-    """Run one measuring process and return its records (of ``refusals``: what each library says)."""
-    _say(f"== {kind}, {job['vocabulary']}, {pool} thread(s), processors {cpus}")
+def _job(kinds: list[str], pool: int, cpus: list[int], job: dict[str, Any]) -> dict[str, Any]:
+    """Run one measuring process and return its records, and what each library says that refuses the vocabulary."""
+    say(f"== {', '.join(kinds)}: {job['vocabulary']}, {pool} thread(s), processors {cpus}")
     done = subprocess.run(
         [sys.executable, "-m", "asv_benchmarks.measure"],
-        input=json.dumps({"kind": kind, "cpus": cpus, **job}),
+        input=json.dumps({"kinds": kinds, "cpus": cpus, **job}),
         stdout=subprocess.PIPE,
         text=True,
         env=_environment(pool),
         check=True,
     )
-    return json.loads(done.stdout)
-
-
-def _alone(kind: str, cpus: list[int], *arguments: str, timeout: float | None = None) -> dict[str, Any] | None:
-    """One ``asv_benchmarks.alone`` process, pinned; None when it ran into the time limit."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "asv_benchmarks.alone", kind, *arguments],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=_environment(1),
-            check=True,
-            timeout=timeout,
-            preexec_fn=lambda: pin(cpus),
-        )
-    except subprocess.TimeoutExpired:
-        return None
-    return json.loads(done.stdout)
-
-
-def _measure_alone(names: list[str], vocabulary: str, rounds: int, one: list[int], quick: bool) -> dict[str, Any]:
-    """Adversarial texts, start-up and memory of one vocabulary."""
-    found: dict[str, Any] = {"adversarial": [], "startup": [], "memory": []}
-    for shape in ADVERSARIAL:
-        reference = _alone("adversarial", one, references_of(vocabulary)[0], vocabulary, shape)
-        assert reference is not None
-        for name in names:
-            _say(f"== adversarial, {vocabulary}, {shape}, {name}")
-            got = _alone("adversarial", one, name, vocabulary, shape, timeout=ADVERSARIAL_SECONDS)
-            entry = {"vocabulary": vocabulary, "shape": shape, "backend": name, "limit": ADVERSARIAL_SECONDS}
-            if got is not None:
-                entry["exact"] = got.pop("digest") == reference["digest"]
-            found["adversarial"].append({**entry, "seconds": got})
-    for turn in range(rounds):
-        for name in names:
-            if name in STARTUP:
-                _say(f"== start-up, {vocabulary}, {name}, {turn + 1} of {rounds}")
-                found["startup"].append({"vocabulary": vocabulary, "backend": name, **start(name, vocabulary)})
-    if "numba_nlp" in names:
-        with tempfile.TemporaryDirectory() as folder:
-            cold = start("numba_nlp", vocabulary, {"NUMBA_NLP_CACHE_DIR": folder})
-        found["startup"].append({"vocabulary": vocabulary, "backend": "numba_nlp, nothing compiled", **cold})
-    corpus_name = "hamlet_lines" if quick else "python_sources"
-    for name in names:
-        _say(f"== memory, {vocabulary}, {name}")
-        got = _alone("memory", one, name, vocabulary, corpus_name)
-        found["memory"].append({"vocabulary": vocabulary, "backend": name, "corpus": corpus_name, "megabytes": got})
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
 def _save(results: dict[str, Any], options: argparse.Namespace) -> Path:
     path: Path = options.results or ROOT / "docs" / "results" / f"{results['date'][:10]}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    write_results(path, results)
     return path
+
+
+def _on_this_machine(vocabulary: str) -> bool:
+    try:
+        source_path(vocabulary)
+    except FileNotFoundError as missing:
+        say(f"{vocabulary}: skipped, {missing}")
+        return False
+    return True
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure what the options ask for, and save after each vocabulary; see :func:`main`."""
-    names = [name for name in options.backends if available(name)]
+    installed = [name for name in options.backends if available(name)]
     for name in options.backends:
-        if name not in names:
-            _say(f"{name} is not installed (or has no tokenizer yet) and is left out")
+        if name not in installed:
+            say(f"{name} is not installed (or has no tokenizer yet) and is left out")
     cpus = processors()
     one, two = cpus[-1:], cpus[-2:]
-    rounds = min(2, options.rounds) if options.quick else options.rounds
     limit = QUICK_BYTES if options.quick else None if options.megabytes is None else int(1e6 * options.megabytes)
     results: dict[str, Any] = {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
@@ -134,41 +98,52 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "versions": versions(),
         "settings": {
             "quick": options.quick,
-            "rounds": rounds,
+            "kinds": options.kinds,
+            "rounds": options.rounds,
+            "most rounds": options.most_rounds,
+            "most seconds": options.most_seconds,
             "megabytes": options.megabytes,
             "slow megabytes": options.slow_megabytes,
             "one thread on processors": one,
             "two threads on processors": two,
         },
-        "records": [],
-        "adversarial": [],
-        "startup": [],
-        "memory": [],
-        "refusals": [],
+    }
+    results |= {table: [] for table in ("records", "curves", "adversarial", "startup", "memory", "refusals")}
+    job: dict[str, Any] = {
+        "vocabulary": "",
+        "names": installed,
+        "rounds": [options.rounds, options.most_rounds, options.most_seconds],
+        "corpora": options.corpora,
+        "task_corpora": [name for name in TASK_CORPORA if name in options.corpora] or options.corpora[:1],
+        "training_corpora": ["hamlet_lines"] if options.quick else list(TRAINING_CORPORA),
+        "limit_bytes": limit,
+        "slow_bytes": int(1e6 * options.slow_megabytes),
     }
     started = time.time()
-    available_names = names
-    for vocabulary in options.vocab:
-        names = [name for name in available_names if serves(name, vocabulary)]
-        refused = _job("refusals", 1, one, vocabulary=vocabulary, names=names)
-        for name, message in refused.items():
-            _say(f"{name} does not load {vocabulary}: {message}")
-            results["refusals"].append({"vocabulary": vocabulary, "backend": name, "message": message})
-        names = [name for name in names if name not in refused]
-        common = {"vocabulary": vocabulary, "rounds": rounds}
-        corpora = options.corpora
-        which = {"names": names, "corpora": corpora, "limit_bytes": limit}
-        found = _job("encode", 1, one, threads=1, slow_bytes=int(1e6 * options.slow_megabytes), **which, **common)
-        found += _job("latency", 1, one, names=names, **common)
-        found += _job("spans", 1, one, corpora=corpora, limit_bytes=limit, **common)
-        if len(two) == 2:
-            found += _job("threads", 2, two, **which, **common)
-        results["records"] += found
-        if "alone" not in options.skip:
-            for kind, entries in _measure_alone(names, vocabulary, rounds, one, options.quick).items():
-                results[kind] += entries
+
+    def keep(found: dict[str, Any]) -> None:
+        for table, entries in found.items():
+            results[table] += entries
         results["settings"]["minutes"] = round((time.time() - started) / 60, 1)
         _save(results, options)
+
+    for vocabulary in filter(_on_this_machine, options.vocab):
+        job |= {"vocabulary": vocabulary, "names": [name for name in installed if serves(name, vocabulary)]}
+        kinds = [kind for kind in ON_ONE if kind in options.kinds and (kind != "scaling" or vocabulary in SCALED)]
+        found = _job(kinds, 1, one, job)
+        job["names"] = [name for name in job["names"] if name not in found["refusals"]]
+        refused = [
+            {"vocabulary": vocabulary, "backend": name, "message": message}
+            for name, message in found["refusals"].items()
+        ]
+        keep({**found, "refusals": refused if "encode" in kinds else []})
+        if len(two) == 2 and "threads" in options.kinds:
+            keep({"records": _job(["threads"], 2, two, job)["records"]})
+        if "alone" in options.kinds:
+            corpus_name = "hamlet_lines" if options.quick else "python_sources"
+            keep(measure_alone(job["names"], vocabulary, min(3, options.rounds), one, _environment(1), corpus_name))
+    if "training" in options.kinds:
+        keep({"records": _job(["training"], 2, two, job | {"vocabulary": ""})["records"]})
     return results
 
 
@@ -179,28 +154,33 @@ def _names(text: str) -> list[str]:
 def main(arguments: list[str] | None = None) -> None:
     """Command line; see the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="2 MB of each corpus, 2 rounds")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--quick", action="store_true", help="2 MB of each corpus, at most 2 rounds")
+    parser.add_argument("--kinds", type=_names, default=list(KINDS), help=f"comma-separated: {','.join(KINDS)}")
+    parser.add_argument("--rounds", type=int, default=5, help="of each cell, at least")
+    parser.add_argument("--most-rounds", type=int, default=15, help="rounds until ratios have settled, at most")
+    parser.add_argument("--most-seconds", type=float, default=6, help="after these no round beyond --rounds begins")
     parser.add_argument("--vocab", type=_names, default=MEASURED, help=f"comma-separated: {','.join(MEASURED)}")
     parser.add_argument("--megabytes", type=float, help="take only so many megabytes of each corpus")
     parser.add_argument("--slow-megabytes", type=float, default=SLOW_MEGABYTES, help="the same for slow libraries")
     parser.add_argument("--corpora", type=_names, default=list(CORPORA), help=f"comma-separated: {','.join(CORPORA)}")
     parser.add_argument("--backends", type=_names, default=list(BACKENDS), help=f"of {','.join(BACKENDS)}")
-    parser.add_argument("--skip", type=_names, default=[], help="'alone': no start-up, memory and adversarial texts")
     parser.add_argument("--results", type=Path, help="results file (default docs/results/<date>.json)")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
-    parser.add_argument("--render", type=_names, metavar="RESULTS", help="only render the document, of these files")
+    parser.add_argument("--out", type=Path, help="write only this document, not those of the repository")
+    parser.add_argument("--render", type=_names, metavar="RESULTS", help="only write, from these results files")
     options = parser.parse_args(arguments)
-    if options.render:
-        runs = {Path(name).name: json.loads(Path(name).read_text(encoding="utf-8")) for name in options.render}
-    else:
-        results = run(options)
-        path = _save(results, options)
-        _say(f"results: {path}")
-        runs = {path.name: results}
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(render(runs), encoding="utf-8")
-    _say(f"document: {options.out}")
+    unknown = sorted(set(options.kinds) - set(KINDS))
+    if unknown:
+        parser.error(f"--kinds has no {', '.join(unknown)}; there are {', '.join(KINDS)}")
+    if options.quick:
+        options.rounds = options.most_rounds = min(2, options.rounds)
+    options.most_rounds = max(options.rounds, options.most_rounds)
+    paths = [Path(name) for name in options.render or []]
+    if not paths:
+        paths = [_save(run(options), options)]
+        say(f"results: {paths[0]}")
+    from .published import publish
+
+    publish(paths, options.out)
 
 
 if __name__ == "__main__":

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from statistics import median
 from typing import Any
 
+from .ratios import OURS, Ratio, ratio_of, ratio_to_peer
+
 __all__ = [
     "CELLS",
-    "OURS",
     "adversarial_share",
-    "fastest_peer",
     "label",
-    "paired_ratio",
     "ratio",
     "select",
+    "shown",
     "spans_cost",
     "speeds",
     "spread",
+    "spread_words",
     "table",
     "threads_gain",
     "unique",
 ]
 
-OURS = "numba_nlp"
 CELLS = ("cold", "warm", "held-out")
 
 
@@ -48,30 +49,22 @@ def label(record: dict[str, Any]) -> str:
     return record["backend"] if record["exact"] else f"{record['backend']} (*inexact*)"
 
 
-def fastest_peer(records: list[dict[str, Any]]) -> dict[str, Any] | None:
-    peers = [record for record in records if record["backend"] != OURS and record["exact"]]
-    return min(peers, key=lambda record: median(record["seconds"]) / (record["n_bytes"] or 1), default=None)
+def shown(found: Ratio, name: str) -> str:
+    """``**1.23** (name)``, with the spread where it is not settled."""
+    return f"**{found.value:.2f}** ({name}{'' if found.settled else f'; {spread_words(found)}'})"
 
 
-def paired_ratio(ours: dict[str, Any], peer: dict[str, Any]) -> float:
-    """Median over samples of (peer's seconds / our seconds), both per byte, taken in the same round."""
-    mine, theirs = ours["seconds"], peer["seconds"]
-    if len(mine) != len(theirs):  # a slow reference has fewer rounds
-        return median(theirs) / (peer["n_bytes"] or 1) / (median(mine) / (ours["n_bytes"] or 1))
-    scale = (ours["n_bytes"] or 1) / (peer["n_bytes"] or 1)
-    return median(b / a for a, b in zip(mine, theirs, strict=True)) * scale
+def spread_words(found: Ratio) -> str:
+    return "too few rounds" if found.spread == inf else f"spread {100 * found.spread:.0f} %"
 
 
-def ratio(records: list[dict[str, Any]]) -> tuple[str, float | None]:
-    """``1.23 (name)`` and the number, against the fastest exact peer of these records of one cell."""
+def ratio(records: list[dict[str, Any]]) -> str:
+    """Our ratio to the fastest exact peer of these records of one cell."""
     ours = next((record for record in records if record["backend"] == OURS), None)
-    peer = fastest_peer(records)
-    if ours is None or peer is None:
-        return "-", None
-    if not ours["exact"]:
-        return "ours is inexact", None
-    found = paired_ratio(ours, peer)
-    return f"**{found:.2f}** ({peer['backend']})", found
+    if ours is not None and not ours["exact"]:
+        return "ours is inexact"
+    ranked = ratio_to_peer(records)
+    return "-" if ranked is None else shown(ranked[1], ranked[0]["backend"])
 
 
 def select(results: dict[str, Any], **wanted: Any) -> list[dict[str, Any]]:
@@ -82,20 +75,20 @@ def unique(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def spans_cost(results: dict[str, Any], vocabulary: str, corpus: str) -> float:
+def spans_cost(results: dict[str, Any], vocabulary: str, corpus: str) -> Ratio:
+    """Time with spans by time without."""
     by_cell = {r["cell"]: r for r in select(results, table="spans", vocabulary=vocabulary, corpus=corpus)}
-    return median(b / a for a, b in zip(by_cell["ids"]["seconds"], by_cell["spans"]["seconds"], strict=True))
+    return ratio_of(by_cell["ids"], by_cell["spans"])
 
 
-def threads_gain(results: dict[str, Any], vocabulary: str, corpus: str, cell: str) -> float | None:
+def threads_gain(results: dict[str, Any], vocabulary: str, corpus: str, cell: str) -> Ratio | None:
+    """How many times as fast two threads are as one, ours."""
     found = {
         r["threads"]: r
         for r in select(results, table="threads", vocabulary=vocabulary, corpus=corpus, cell=cell)
         if r["backend"] == OURS
     }
-    if set(found) != {1, 2}:
-        return None
-    return median(a / b for a, b in zip(found[1]["seconds"], found[2]["seconds"], strict=True))
+    return ratio_of(found[2], found[1]) if set(found) == {1, 2} else None
 
 
 def adversarial_share(entry: dict[str, Any]) -> float:

@@ -7,18 +7,8 @@ from typing import Any
 
 from tools.references import family_of
 
-from .tables import (
-    CELLS,
-    OURS,
-    adversarial_share,
-    fastest_peer,
-    paired_ratio,
-    select,
-    spans_cost,
-    table,
-    threads_gain,
-    unique,
-)
+from .ratios import OURS, Ratio, fastest_peer, ours_beside, ratio_of
+from .tables import CELLS, adversarial_share, select, spans_cost, spread_words, table, threads_gain, unique
 
 __all__ = ["targets"]
 
@@ -43,17 +33,22 @@ FAMILIES = {
 }
 
 
-def _against(records: list[dict[str, Any]], peer: str | None) -> tuple[str, float | None]:
+_HEAD = ["what", "wanted", "figure", "reached"]
+
+
+def _against(records: list[dict[str, Any]], peer: str | None) -> tuple[str, Ratio] | None:
     """Name of what ours is compared with, and our ratio to it."""
-    ours = next((record for record in records if record["backend"] == OURS), None)
     if peer is None or peer == OTHERS:
         given = [record for record in records if peer is None or record["backend"] != "sentencepiece"]
         found = fastest_peer(given)
     else:
         found = next((record for record in records if record["backend"] == peer and record["exact"]), None)
-    if ours is None or found is None or not ours["exact"]:
-        return "", None
-    return found["backend"], paired_ratio(ours, found)
+    ours = ours_beside(records, found) if found else None
+    return (found["backend"], ratio_of(ours, found)) if found and ours and ours["exact"] else None
+
+
+def _figure(found: Ratio) -> str:
+    return f"{found.value:.2f}" + ("" if found.settled else f" ({spread_words(found)})")
 
 
 def _ratio_targets(results: dict[str, Any], vocabulary: str) -> list[list[str]]:
@@ -64,12 +59,13 @@ def _ratio_targets(results: dict[str, Any], vocabulary: str) -> list[list[str]]:
             wanted = hard if corpus == "multilingual_lines" else easy
             for cell in cells if wanted else ():
                 records = select(results, table="encode", vocabulary=vocabulary, corpus=corpus, cell=cell)
-                name, figure = _against(records, peer)
-                if figure is not None:
+                ranked = _against(records, peer)
+                if ranked is not None:
+                    name, found = ranked
                     sign = f"> {wanted:g}" if wanted == 1 else f">= {wanted:g}"
-                    reached = figure > 1 if wanted == 1 else figure >= wanted
+                    reached = found.value > 1 if wanted == 1 else found.value >= wanted
                     what = f"{vocabulary}, {corpus}, {cell}: ours / {name}"
-                    rows.append([what, sign, f"{figure:.2f}", "yes" if reached else "**no**"])
+                    rows.append([what, sign, _figure(found), "yes" if reached else "**no**"])
     return [list(row) for row in dict.fromkeys(map(tuple, rows))]
 
 
@@ -84,29 +80,31 @@ def targets(results: dict[str, Any]) -> list[str]:
             done = sum(entry[3] == "yes" for entry in family_rows)
             parts += [
                 f"### {title}: {done} of {len(family_rows)} ratios",
-                table(["what", "wanted", "figure", "reached"], family_rows),
+                table(_HEAD, family_rows),
             ]
     rows = []
 
-    def row(what: str, wanted: str, figure: float | None, digits: int, reached: bool) -> None:
-        if figure is not None:
-            rows.append([what, wanted, f"{figure:.{digits}f}", "yes" if reached else "**no**"])
+    def row(what: str, wanted: str, figure: str, reached: bool) -> None:
+        rows.append([what, wanted, figure, "yes" if reached else "**no**"])
 
     for record in select(results, table="latency", backend=OURS):
         if record["corpus"] != "150 characters":
             value = 1e6 * median(record["seconds"])
-            row(f"{record['vocabulary']}, {record['corpus']}: µs", "<= 1", value, 2, value <= 1)
+            row(f"{record['vocabulary']}, {record['corpus']}: µs", "<= 1", f"{value:.2f}", value <= 1)
     for vocabulary, corpus in dict.fromkeys((r["vocabulary"], r["corpus"]) for r in select(results, table="spans")):
-        value = spans_cost(results, vocabulary, corpus)
-        row(f"{vocabulary}, {corpus}: time with spans / without", "<= 1.5", value, 2, value <= 1.5)
+        cost = spans_cost(results, vocabulary, corpus)
+        row(f"{vocabulary}, {corpus}: time with spans / without", "<= 1.5", _figure(cost), cost.value <= 1.5)
     for vocabulary, corpus in dict.fromkeys((r["vocabulary"], r["corpus"]) for r in select(results, table="threads")):
         for cell, wanted in (("arrow", 1.8), ("list", 1.6)):
             gain = threads_gain(results, vocabulary, corpus, cell)
-            row(f"{vocabulary}, {corpus}, {cell}: gain of two threads", f">= {wanted}", gain, 2, (gain or 0) >= wanted)
+            if gain is not None:
+                what = f"{vocabulary}, {corpus}, {cell}: gain of two threads"
+                row(what, f">= {wanted}", _figure(gain), gain.value >= wanted)
     for entry in results["adversarial"]:
         if entry["backend"] == OURS and entry["seconds"] is not None:
             share = adversarial_share(entry)
-            row(f"{entry['vocabulary']}, {entry['shape']}: share of ordinary speed", ">= 0.1", share, 2, share >= 0.1)
+            what = f"{entry['vocabulary']}, {entry['shape']}: share of ordinary speed"
+            row(what, ">= 0.1", f"{share:.2f}", share >= 0.1)
     for vocabulary in unique(entry["vocabulary"] for entry in results["startup"]):
         for backend, what, wanted in (
             (OURS, "process start to first ids, s", 0.7),
@@ -118,7 +116,7 @@ def targets(results: dict[str, Any]) -> list[str]:
                 if entry["vocabulary"] == vocabulary and entry["backend"] == backend
             ]
             if totals:
-                row(f"{vocabulary}: {what}", f"<= {wanted}", median(totals), 2, median(totals) <= wanted)
+                row(f"{vocabulary}: {what}", f"<= {wanted}", f"{median(totals):.2f}", median(totals) <= wanted)
     if rows:
-        parts += ["### Everything else", table(["what", "wanted", "figure", "reached"], rows)]
+        parts += ["### Everything else", table(_HEAD, rows)]
     return ["## Targets", *parts] if parts else []

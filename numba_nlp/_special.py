@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from numba_nlp._arguments import shown
 from numba_nlp._encoders.rows import Segments
-from numba_nlp._fastcall import Watched, watch_tokens
+from numba_nlp._fastcall import NOTHING_WATCHED, Watched, watch_tokens
 from numba_nlp._special_options import OPTIONS, Matches, in_template, rows_with_options
 from numba_nlp.errors import SpecialTokenError
 from numba_nlp.kernels.segment.language_codes import split_codes
@@ -31,7 +31,6 @@ _NO_TEMPLATE = np.zeros(0, np.int32)
 _NO_TEMPLATE.flags.writeable = False
 #: How codes of languages begin.
 _OPENING = b">>"
-_NOTHING_WATCHED = watch_tokens(set(), [])
 
 
 def searched_in_normalized_text(vocabulary: Vocabulary) -> NDArray[np.bool_]:
@@ -63,6 +62,9 @@ class SpecialTokens:
         self._flags = vocabulary["special_flags"]
         self._ids = vocabulary["special_ids"]
         self._template = vocabulary["template_single"]
+        # an empty one stands for the text alone, as -1 does
+        at = int(np.argmax(self._template == -1)) if self._template.size else 0
+        self._head, self._tail = self._template[:at], self._template[at + 1 :]
         content = self._bytes.tobytes()
         bounds = self._offsets.tolist()
         #: Content of each token, in the order of the arrays.
@@ -91,25 +93,24 @@ class SpecialTokens:
         self._matchers: dict[frozenset[str] | None, SpecialMatcher] = {}
         self._literal: SpecialMatcher | None = None
 
-    def first_bytes_of_text(self, policy: str | frozenset[str]) -> NDArray[np.uint8]:
-        """One for each byte that leaves a single text to the general way: uint8[256].
+    def framed(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The ids of a text in the template."""
+        return np.concatenate((self._head, ids, self._tail))
 
-        A token that is looked for in the text as it was given may start with it, or a code.
-        """
-        first = np.zeros(256, np.uint8)
+    def watched_in_text(self, policy: str | frozenset[str]) -> Watched:
+        """What a single text may hold, as it was given, that leaves it to the general way: tokens, and codes."""
+        there = zip(self.contents, self._in_normalized, strict=True)
+        contents = [content.encode() for content, in_normalized in there if policy != "plain" and not in_normalized]
         if self._codes is not None:
-            first[_OPENING[0]] = 1
-        if policy != "plain":
-            there = zip(self.contents, self._in_normalized, strict=True)
-            first[[content.encode()[0] for content, in_normalized in there if not in_normalized]] = 1
-        return first
+            contents.append(_OPENING)
+        return watch_tokens({content[0] for content in contents}, contents) if contents else NOTHING_WATCHED
 
     def _watch(self, contents: list[bytes]) -> Watched:
         """What leaves texts to the general way: some of the tokens, and what codes begin with."""
         if self._codes is not None:
             contents = [*contents, _OPENING]
         if not contents:
-            return _NOTHING_WATCHED
+            return NOTHING_WATCHED
         return watch_tokens({content[0] for content in (*contents, *self.forms)}, contents)
 
     def _normalized_contents(self) -> list[str]:

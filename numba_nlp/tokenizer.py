@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import FunctionType, MappingProxyType
-from typing import Any, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numba_nlp import _fastcall
 from numba_nlp import _unigram_calls as unigram_calls
 from numba_nlp._arguments import choice, flag, whole
 from numba_nlp._decoders import new_decoder
 from numba_nlp._decoders.decoder import Decoder
 from numba_nlp._decoders.ids import check_errors
 from numba_nlp._encoders import new_encoder
-from numba_nlp._encoders.cached import CachedEncoder, SingleCall
+from numba_nlp._encoders.cached import CachedEncoder, SingleTexts
 from numba_nlp._encoders.dropout import checked_dropout
 from numba_nlp._encoders.encoder import Row
-from numba_nlp._encoders.rows import Segments, resolve_threads
+from numba_nlp._encoders.rows import THREADS, Segments, resolve_threads
 from numba_nlp._input_plan import check_adding
 from numba_nlp._input_settings import InputSettings
 from numba_nlp._special import POLICIES, SpecialTokens
@@ -29,6 +31,9 @@ from numba_nlp.kernels.tables.word_cache import WordCache
 from numba_nlp.ragged import Ragged
 from numba_nlp.text_rows import TextRows
 from numba_nlp.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from numba_nlp._encoders.single import SingleStages
 
 __all__ = ["Tokenizer"]
 
@@ -52,7 +57,7 @@ def _method(function: _Function, name: str) -> _Function:
     return cast(_Function, made)
 
 
-class Tokenizer:
+class Tokenizer(_fastcall.Direct):
     """Encodes text to ids and decodes ids to text, exactly as the reference library of the vocabulary's format.
 
     Immutable, safe to share between threads and to pickle (as path and digest when the vocabulary came from a
@@ -74,10 +79,15 @@ class Tokenizer:
     array([2514,  307,   11,  393,  407,  284,  307], dtype=int32)
     """
 
-    __slots__ = ("__weakref__", "_decoder", "_encoder", "_inputs", "_policy", "_single", "_special", "_vocabulary")
+    __slots__ = (
+        "__weakref__", "_alone", "_decoder", "_encoder", "_few", "_inputs", "_policy", "_single", "_special",
+        "_vocabulary",
+    )  # fmt: skip
 
+    _alone: tuple[SingleTexts | None] | None
     _decoder: Decoder
     _encoder: CachedEncoder
+    _few: Any
     _inputs: InputSettings
     _policy: str | frozenset[str]
     _single: Any
@@ -91,7 +101,7 @@ class Tokenizer:
             )
         special = SpecialTokens(vocabulary)
         policy = special.check_policy(vocabulary.metadata["special_policy"])
-        encoder = new_encoder(vocabulary, special.first_bytes_of_text(policy))
+        encoder = new_encoder(vocabulary, special.watched_in_text(policy))
         values = {
             "_vocabulary": vocabulary,
             "_special": special,
@@ -99,6 +109,8 @@ class Tokenizer:
             "_encoder": encoder,
             "_decoder": new_decoder(vocabulary),
             "_inputs": InputSettings(vocabulary),
+            "_alone": None,
+            "_few": None,
             "_single": None,
         }
         for name, value in values.items():
@@ -204,15 +216,20 @@ class Tokenizer:
             _check_options(errors, unit)
             if checked_dropout(dropout, seed) is not None:
                 return self._encode_with_dropout(text, add_special_tokens, spans, unit, special, errors, dropout, seed)
-        if spans is False and add_special_tokens is False and (special is None or self._watches(special)):
+        is_framed = add_special_tokens is True
+        if (
+            spans is False
+            and (add_special_tokens is False or is_framed)
+            and (special is None or self._watches(special))
+        ):
             single = self._single
             if single is None:
                 single = self._prepare_single()
-            ids = single[0](single[1], text)
+            ids = single[0](text)
             if ids is not None:
-                return ids  # type: ignore[no-any-return]
+                return self._special.framed(ids) if is_framed else ids
             # what is learnt has to hold for every policy
-            stages = single[2] if special is None or special == self._policy else None
+            stages = single[1] if not is_framed and (special is None or special == self._policy) else None
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"`text` must be str or bytes, got {type(text).__name__}; encode_batch takes many texts")
         spans = flag("spans", spans)
@@ -251,15 +268,38 @@ class Tokenizer:
         """
         return isinstance(special, str) and special in POLICIES and (self._policy != "plain" or special == "plain")
 
-    def _prepare_single(self) -> Any:
-        """What encodes single texts; made on first use, since making it may compile."""
-        single = self._encoder.single_call({} if self._policy == "plain" else self._special.forms)
-        if single is None:
-            single = SingleCall(_leave_to_plain, 0, None, None)
-        # a plain tuple, whose elements the interpreter takes faster
-        kept = tuple(single)
+    def _prepare_alone(self) -> SingleTexts | None:
+        """What encodes single texts; made on first use, as it takes memory. None where only the plain way is right."""
+        kept = self._alone
+        if kept is None:
+            kept = (self._encoder.single_texts({} if self._policy == "plain" else self._special.forms),)
+            object.__setattr__(self, "_alone", kept)
+        return kept[0]
+
+    def _prepare_single(self) -> tuple[Callable[[Any], NDArray[np.int32] | None], SingleStages | None]:
+        """What encodes a single text, and what learns of those that it left out; made on first use, as it compiles."""
+        alone = self._prepare_alone()
+        kept: tuple[Any, SingleStages | None] = (_leave_to_plain, None)
+        if alone is not None:
+            assert alone.context.control is not None
+            kept = (_fastcall.text_function(alone.context), alone.stages)
+            if _fastcall.HAS_METHODS:
+                _fastcall.give_method(Tokenizer, "encode")
+                alone.context.control.may_count(type(self).encode is Tokenizer.encode)
+                object.__setattr__(self, "_holder", alone.context)
         object.__setattr__(self, "_single", kept)
         return kept
+
+    def _prepare_few(self) -> Any:
+        """What encodes a few texts, likewise."""
+        alone = self._prepare_alone()
+        few: Any = _leave_to_plain
+        if alone is not None:
+            assert alone.context.control is not None
+            alone.context.control.make_room(_fastcall.MOST_FEW)
+            few = _fastcall.bound(_fastcall.encode_few, alone.context)
+        object.__setattr__(self, "_few", few)
+        return few
 
     def encode_batch(
         self,
@@ -312,6 +352,16 @@ class Tokenizer:
         ValueError
             An option has a value that it cannot have.
         """
+        if (
+            isinstance(texts, (list, tuple))
+            and len(texts) <= _fastcall.MOST_FEW
+            and _are_usual(spans, unit, errors, nulls, num_threads, progress, dropout, seed)
+            and add_special_tokens is False
+            and (special is None or self._watches(special))
+        ):
+            few = (self._few or self._prepare_few())(tuple(texts))
+            if few is not None:
+                return Ragged._trusted(*few)
         threads = resolve_threads(num_threads)
         dropping = checked_dropout(dropout, seed)
         spans, progress = flag("spans", spans), flag("progress", progress)
@@ -361,7 +411,10 @@ class Tokenizer:
         errors: Literal["strict", "replace"] = "strict",
     ) -> int:
         """Number of ids of one text; arguments and errors as in :meth:`encode`."""
-        return self.encode(text, add_special_tokens=add_special_tokens, special=special, errors=errors).size
+        n = self.encode(text, add_special_tokens=add_special_tokens, special=special, errors=errors).size
+        if Tokenizer.count is Tokenizer._count and _fastcall.HAS_METHODS:
+            _fastcall.give_method(Tokenizer, "count")
+        return n
 
     def count_batch(
         self,
@@ -384,6 +437,9 @@ class Tokenizer:
             num_threads=num_threads,
             progress=progress,
         ).row_lengths
+
+    # what the compiled forms of the methods, which are given to the class by its first instance, leave to Python
+    _encode, _count = encode, count
 
     # --- model inputs ------------------------------------------------------------------------------------------
 
@@ -725,10 +781,29 @@ def _is_text(token: str) -> bool:
     return True
 
 
+def _are_usual(
+    spans: Any, unit: Any, errors: Any, nulls: Any, num_threads: Any, progress: Any, dropout: Any, seed: Any
+) -> bool:
+    """Whether options of a batch are those of most calls; what else they may be is asked later."""
+    return (
+        spans is False
+        and progress is False
+        and type(errors) is type(nulls) is type(unit) is str
+        and errors == "strict"
+        and nulls == "error"
+        and unit == "char"
+        and type(dropout) is float
+        and dropout == 0.0
+        and type(seed) is int
+        and seed == 0
+        and ((num_threads is None and THREADS not in os.environ) or (type(num_threads) is int and num_threads > 0))
+    )
+
+
 def _check_options(errors: str, unit: str) -> None:
     choice("errors", errors, ("strict", "replace"))
     choice("unit", unit, ("char", "byte"))
 
 
-def _leave_to_plain(address: int, text: Any) -> None:
-    """Stand-in for the fast call where only the plain way is right."""
+def _leave_to_plain(text: Any) -> None:
+    """Stand-in for the fast calls where only the plain way is right."""

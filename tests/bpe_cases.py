@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from numba_nlp._encoders.byte_bpe import ByteBpeEncoder
+from numba_nlp._fastcall import NOTHING_WATCHED
 from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
 from numba_nlp.kernels.segment.bpe_memory import ByteBpeTables, Scratch, new_scratch
 from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache
@@ -119,7 +120,7 @@ def _compiled(pieces: list[bytes], pairs: list[tuple[bytes, bytes]], ignore_merg
         )
     )
     vocabulary = Vocabulary(arrays, metadata)
-    encoder = ByteBpeEncoder(vocabulary, np.zeros(256, np.uint8))
+    encoder = ByteBpeEncoder(vocabulary, NOTHING_WATCHED)
     # the symbols of the twin: bytes, then the products in any order
     symbols = {bytes([byte]): byte for byte in range(256)}
     for left, right in pairs:

@@ -15,8 +15,9 @@ from asv_benchmarks import benchmarks, report, smoke
 from asv_benchmarks.benchmarks import corpora
 from asv_benchmarks.benchmarks.backends import BACKENDS, reference_flat, references_of
 from asv_benchmarks.curves import curve, exponent
-from asv_benchmarks.measure import find_refusals, same_ids
+from asv_benchmarks.measure import find_refusals
 from asv_benchmarks.render import render
+from asv_benchmarks.samples import same_ids
 from asv_benchmarks.smallest import MODULES, REAL_SIZES, classes, module, smallest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -150,12 +151,14 @@ def test_asv_finds_the_suite() -> None:
 @pytest.mark.slow
 def test_report_writes_results_and_a_document(tmp_path: Path) -> None:
     results, document = tmp_path / "results.json", tmp_path / "new" / "benchmarks.md"
-    asked = ["--quick", "--rounds", "1", "--vocab", "gpt2", "--corpora", "hamlet_lines", "--skip", "alone"]
+    asked = ["--quick", "--rounds", "1", "--vocab", "gpt2", "--corpora", "hamlet_lines"]
+    asked += ["--kinds", "encode,latency,spans,threads,tasks"]
     report.main([*asked, "--backends", "numba_nlp,tiktoken", "--results", str(results), "--out", str(document)])
     found = json.loads(results.read_text(encoding="utf-8"))
     cells = {(record["backend"], record["cell"]) for record in found["records"] if record["table"] == "encode"}
     assert cells >= {(backend, cell) for backend in ("numba_nlp", "tiktoken") for cell in ("cold", "warm")}
     assert all(record["exact"] for record in found["records"])
+    assert {record["table"] for record in found["records"]} >= {"latency", "spans", "document", "count", "load"}
     text = document.read_text(encoding="utf-8")
     assert text == render({results.name: found})
     assert "## Targets" in text
@@ -201,9 +204,10 @@ def test_a_ratio_is_paired_by_round_and_leaves_out_inexact_peers() -> None:
         record("warm", "fastokens", [0.001, 0.001, 0.001], exact=False),
     ]
     text = render({"x.json": results_of(records)})
-    assert "**2.00** (gigatoken)" in text
+    assert "**2.00** (gigatoken; spread 23 %)" in text
     assert "fastokens (*inexact*)" in text
-    assert "| gpt2, hamlet_lines, warm: ours / gigatoken | > 1 | 2.00 | yes |" in text
+    assert "| gpt2, hamlet_lines, warm: ours / gigatoken | > 1 | 2.00 (spread 23 %) | yes |" in text
+    assert "**0 of 1 ratios to the fastest exact peer have a spread under 10 %.**" in text
 
 
 def test_ours_is_not_ranked_when_it_is_inexact() -> None:
@@ -219,8 +223,8 @@ def test_unigram_is_held_against_sentencepiece_and_against_the_fastest_other() -
         record("warm", "tokie", [0.001], exact=False, vocabulary="t5"),
     ]
     text = render({"x.json": results_of(records)})
-    assert "| t5, hamlet_lines, warm: ours / sentencepiece | >= 6 | 5.00 | **no** |" in text
-    assert "| t5, hamlet_lines, warm: ours / splintr-rs | >= 2 | 3.00 | yes |" in text
+    assert "| t5, hamlet_lines, warm: ours / sentencepiece | >= 6 | 5.00 (too few rounds) | **no** |" in text
+    assert "| t5, hamlet_lines, warm: ours / splintr-rs | >= 2 | 3.00 (too few rounds) | yes |" in text
     assert "SentencePiece Unigram: 1 of 2 ratios" in text
 
 
@@ -291,14 +295,14 @@ def test_a_converted_model_gives_the_ids_of_sentencepiece() -> None:
 
 
 def test_slices_hold_every_text_once_and_every_slice_is_held_out_in_turn() -> None:
-    from asv_benchmarks.measure import HELD_OUT_EVERY, _held_out
+    from asv_benchmarks.measure import HELD_OUT_EVERY, held_out
 
     texts = tuple("x" * n for n in range(1, 400))
     runs = corpora.slices(texts, 5_000)
     assert [text for run in runs for text in run] == list(texts)
     seen: list[str] = []
     for turn in range(HELD_OUT_EVERY):
-        warm, out = _held_out(runs, turn)
+        warm, out = held_out(runs, turn)
         unseen = [text for run in out for text in run]
         assert not set(warm) & set(unseen)
         assert len(warm) + len(unseen) == len(texts)
@@ -307,7 +311,7 @@ def test_slices_hold_every_text_once_and_every_slice_is_held_out_in_turn() -> No
 
 
 def test_the_articles_document_is_what_its_results_give() -> None:
-    articles = importlib.import_module("asv_benchmarks.articles")
+    articles = importlib.import_module("asv_benchmarks.articles_page")
     results = json.loads((REPOSITORY / "docs/results/articles.json").read_text(encoding="utf-8"))
     assert (REPOSITORY / "docs/articles.md").read_text(encoding="utf-8") == articles.render(results)
 

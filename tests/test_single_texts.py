@@ -116,6 +116,11 @@ def assert_as_rows(tok: nlp.Tokenizer, text: str) -> None:
         for time in ("first", "second"):
             found = outcome(lambda special=special: tok.encode(text, special=special))
             assert found == expected, (text, special, time)
+        for framed in (False, True):
+            options = {"special": special, "add_special_tokens": framed}
+            expected = outcome(lambda options=options: tok.encode(text.encode(), **options))
+            assert outcome(lambda options=options: tok.encode(text, **options)) == expected, (text, options)
+            assert outcome(lambda options=options: tok.encode_batch([text], **options)[0]) == expected, (text, options)
 
 
 @settings(max_examples=40)

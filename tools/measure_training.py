@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from tools.files import shared_path
+from tools.tiktoken_to_tokenizer_json import BYTE_CHARACTERS
 
-__all__ = ["TRAINERS", "main"]
+__all__ = ["TRAINERS", "main", "merges_of", "pieces_of"]
 
 CORPUS = "text/english_16mb.txt"
 SIZES = {
@@ -32,19 +33,19 @@ SIZES = {
 THREADS = 2
 
 
-def _ours(path: Path, size: int) -> int:
+def _ours(path: Path, size: int) -> Any:
     from vocab_tools.training import train_bpe
 
-    return len(train_bpe(path, vocab_size=size, n_threads=THREADS).merges)
+    return train_bpe(path, vocab_size=size, n_threads=THREADS).merges
 
 
-def _ours_wordpiece(path: Path, size: int) -> int:
+def _ours_wordpiece(path: Path, size: int) -> Any:
     from vocab_tools.training import train_wordpiece
 
-    return len(train_wordpiece(path, vocab_size=size, n_threads=THREADS).vocabulary)
+    return train_wordpiece(path, vocab_size=size, n_threads=THREADS).vocabulary
 
 
-def _tokenizers(path: Path, size: int) -> int:
+def _tokenizers(path: Path, size: int) -> Any:
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -52,27 +53,47 @@ def _tokenizers(path: Path, size: int) -> int:
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
     tokenizer.train([str(path)], trainer)
-    return size - len(alphabet)
+    return tokenizer
 
 
-def _tokenizers_wordpiece(path: Path, size: int) -> int:
+def _tokenizers_wordpiece(path: Path, size: int) -> Any:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.train([str(path)], trainers.WordPieceTrainer(vocab_size=size, show_progress=False))
-    return tokenizer.get_vocab_size()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]  # as ours
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=special, show_progress=False)
+    tokenizer.train([str(path)], trainer)
+    return tokenizer
 
 
-def _gigatoken(path: Path, size: int) -> int:
+def _gigatoken(path: Path, size: int) -> Any:
     import gigatoken
 
-    return len(gigatoken.train_bpe(str(path), size, [])[1])
+    return gigatoken.train_bpe(str(path), size, [])[1]
 
 
-#: Trainers by name: path and size to the number of merges.
-TRAINERS: dict[str, Callable[[Path, int], int]] = {
+def merges_of(made: Any) -> list[tuple[str, str]]:
+    """Merges in order, in the byte-level alphabet, from what a trainer of BPE gives."""
+    if hasattr(made, "to_str"):
+        made = json.loads(made.to_str())["model"]["merges"]
+    pairs = [tuple(pair.split(" ") if isinstance(pair, str) else pair) for pair in made]
+    return [tuple(_spelled(part) for part in pair) for pair in pairs]  # type: ignore[misc]
+
+
+def pieces_of(made: Any) -> set[str]:
+    """Pieces from what a trainer of WordPiece gives, without special tokens, which ours has of itself."""
+    pieces = made if isinstance(made, dict) else made.get_vocab()
+    return {piece for piece in pieces if not (piece.startswith("[") and piece.endswith("]") and len(piece) > 2)}
+
+
+def _spelled(part: str | bytes) -> str:
+    return part if isinstance(part, str) else "".join(BYTE_CHARACTERS[byte] for byte in part)
+
+
+#: Trainers by name: path and size to what they give (:func:`merges_of`, :func:`pieces_of`).
+TRAINERS: dict[str, Callable[[Path, int], Any]] = {
     "numba_nlp": _ours,
     "tokenizers": _tokenizers,
     "gigatoken": _gigatoken,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .backends import BACKENDS, reference_flat, references_of
-from .common import fresh, texts
+from .common import Inexact, fresh, texts
 from .corpora import CORPORA
 
 
@@ -24,10 +24,10 @@ class Decode(_Decode):
     """The ids of the first 200 kB of a corpus as one text."""
 
     def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
-        text = "\n".join(texts(corpus, 200_000))
-        self.prepare(vocabulary, [text], backend)
-        if self.backend.decode_one(self.rows[0]) != text:
-            raise NotImplementedError(f"{backend} does not decode the right ids to the text")
+        self.texts = ["\n".join(texts(corpus, 200_000))]
+        self.prepare(vocabulary, self.texts, backend)
+        if self.backend.decode_one(self.rows[0]) != self.texts[0]:
+            raise Inexact(f"{backend} does not decode the right ids to the text")
 
     def time_decode(self, *_: str) -> None:
         self.backend.decode_one(self.rows[0])
@@ -37,10 +37,10 @@ class DecodeBatch(_Decode):
     """The ids of the first 200 kB of a corpus, a row a text; libraries without a call for many are called for each."""
 
     def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
-        given = texts(corpus, 200_000)
-        self.prepare(vocabulary, given, backend)
-        if list(self.backend.decode_batch(self.rows)) != given:
-            raise NotImplementedError(f"{backend} does not decode the right ids to the texts")
+        self.texts = texts(corpus, 200_000)
+        self.prepare(vocabulary, self.texts, backend)
+        if list(self.backend.decode_batch(self.rows)) != self.texts:
+            raise Inexact(f"{backend} does not decode the right ids to the texts")
 
     def time_decode_batch(self, *_: str) -> None:
         self.backend.decode_batch(self.rows)

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from .backends import BACKENDS
-from .common import ONE_OF_EACH, check_ids, fresh, texts
-from .corpora import CORPORA
+from .common import CorpusBench, fresh
 
 #: Bytes of the document.
 DOCUMENT_BYTES = 200_000
 
 
-class Document:
+class Document(CorpusBench):
     """The first 200 kB of a corpus as one text, again and again."""
 
-    params = (["gpt2", "cl100k", *ONE_OF_EACH], list(CORPORA), list(BACKENDS))
-    param_names = ("vocabulary", "corpus", "backend")
     timeout = 120
+    corpus_bytes = DOCUMENT_BYTES
 
     def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
-        self.text = "\n".join(texts(corpus, DOCUMENT_BYTES))
-        self.backend = fresh(backend, vocabulary)
-        check_ids(self.backend, [self.text])
-        self.backend.encode_one(self.text)
+        super().setup(vocabulary, corpus, backend)
+        self.backend.encode_one(self.texts[0])
+
+    def texts_of(self, corpus: str) -> list[str]:
+        return ["\n".join(super().texts_of(corpus))]
 
     def time_encode(self, *_: str) -> None:
-        self.backend.encode_one(self.text)
+        self.backend.encode_one(self.texts[0])
 
 
 class DocumentCold(Document):
@@ -36,4 +34,8 @@ class DocumentCold(Document):
 
     def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
         super().setup(vocabulary, corpus, backend)
+        self.renew(vocabulary, corpus, backend)
+
+    def renew(self, vocabulary: str, corpus: str, backend: str) -> None:
+        """An instance that has seen no text."""
         self.backend = fresh(backend, vocabulary)

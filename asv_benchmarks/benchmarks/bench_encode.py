@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 from .backends import BACKENDS
-from .common import ONE_OF_EACH, check_ids, fresh, texts
-from .corpora import CORPORA, size
-
-_CORPORA = list(CORPORA)
-_VOCABULARIES = ["gpt2", "cl100k", *ONE_OF_EACH]
+from .common import ONE_OF_EACH, CorpusBench, fresh, texts
+from .corpora import size
 
 
-class _Batch:
-    params: tuple[list[str], ...] = (_VOCABULARIES, _CORPORA, list(BACKENDS))
-    param_names = ("vocabulary", "corpus", "backend")
-    timeout = 300
-
-    def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
-        self.texts = texts(corpus)
-        self.backend = fresh(backend, vocabulary)
-        check_ids(self.backend, self.texts)
-
-
-class EncodeWarm(_Batch):
+class EncodeWarm(CorpusBench):
     """The same texts again and again."""
 
     def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
@@ -38,7 +24,7 @@ class EncodeWarm(_Batch):
     track_bytes_per_token.unit = "bytes"  # type: ignore[attr-defined]
 
 
-class EncodeCold(_Batch):
+class EncodeCold(CorpusBench):
     """First pass of a fresh instance; one call a sample, since a second one would be warm."""
 
     number = 1
@@ -53,7 +39,7 @@ class EncodeCold(_Batch):
         self.backend.encode_batch(self.texts)
 
 
-class EncodeHeldOut(_Batch):
+class EncodeHeldOut(CorpusBench):
     """A slice never seen by an instance that was warmed on the rest of the corpus."""
 
     number = 1
@@ -77,7 +63,7 @@ class EncodePeakMemory:
     Ids are not compared here, since the memory of the reference would count; ``EqualIds`` says which are exact.
     """
 
-    params = (_VOCABULARIES, ["hamlet_lines", "python_sources"], list(BACKENDS))
+    params = (["gpt2", "cl100k", *ONE_OF_EACH], ["hamlet_lines", "python_sources"], list(BACKENDS))
     param_names = ("vocabulary", "corpus", "backend")
 
     def setup(self, vocabulary: str, corpus: str, backend: str) -> None:

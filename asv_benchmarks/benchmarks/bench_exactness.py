@@ -10,24 +10,18 @@ from itertools import pairwise
 
 import numpy as np
 
-from .backends import BACKENDS, reference_flat, references_of
-from .common import ONE_OF_EACH, fresh, texts
-from .corpora import CORPORA
+from .backends import reference_flat, references_of
+from .common import CorpusBench
 
 #: Bytes of a corpus that are compared.
 COMPARED_BYTES = 500_000
 
 
-class EqualIds:
+class EqualIds(CorpusBench):
     """Share of the texts of a corpus whose ids are those of the reference."""
 
-    params = (["gpt2", "cl100k", *ONE_OF_EACH], list(CORPORA), list(BACKENDS))
-    param_names = ("vocabulary", "corpus", "backend")
-    timeout = 300
-
-    def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
-        self.texts = texts(corpus, COMPARED_BYTES)
-        self.backend = fresh(backend, vocabulary)
+    corpus_bytes = COMPARED_BYTES
+    checked = False
 
     def track_equal_texts(self, vocabulary: str, corpus: str, backend: str) -> float:
         """The largest share over the references of the vocabulary; 1 is exact."""

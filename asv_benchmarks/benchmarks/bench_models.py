@@ -1,15 +1,18 @@
 """One pass through a model, and loading it; transformers beside, at base sizes with random weights.
 
-The ratio in one process, passes of both by turns (which asv cannot do), is printed by
+Passes of both by turns in one process, which asv cannot do, and the peak memory of a process each that loads the model
+and makes the largest pass, are printed, and recorded for ``docs/models.md``, by
 
-    python -m asv_benchmarks.benchmarks.bench_models [part of a name ...]
+    python -m asv_benchmarks.benchmarks.bench_models --rounds 7 --record docs/results/models.json
 
-and with ``--memory`` the peak memory of a process each that loads the model and makes the largest pass.
+``--models bert gpt`` takes those whose names have such a part. Set ``OMP_NUM_THREADS=1``.
 """
 
 from __future__ import annotations
 
+import argparse
 import inspect
+import json
 import statistics
 import subprocess
 import sys
@@ -22,6 +25,9 @@ from typing import Any
 
 import numpy as np
 
+LIBRARIES = ("transformers", "numba_nlp")
+#: Whose versions are recorded.
+PACKAGES = ("numpy", "torch", "transformers")
 #: Sizes of one side of bart-base and of the OPUS-MT models.
 _BART = {"layers": 6, "attention_heads": 12, "ffn_dim": 3072}
 _MARIAN = {"layers": 6, "attention_heads": 8, "ffn_dim": 2048}
@@ -130,27 +136,20 @@ class LoadModels(_Models):
         load(backend, name, Path(self._folder.name))
 
 
-def ratios(names: list[str], rounds: int = 15) -> None:
-    """Print how many times as long transformers takes: of the medians, and of the quickest passes."""
-    for name in names:
-        with tempfile.TemporaryDirectory() as folder:
-            write_checkpoint(name, Path(folder))
-            models = [load(backend, name, Path(folder)) for backend in ("transformers", "numba_nlp")]
-            for batch in BATCHES:
-                calls = [make_call(model, batch) for model in models]
-                seconds: list[list[float]] = [[], []]
-                for _ in range(rounds + 1):
-                    for call, taken in zip(calls, seconds, strict=True):
-                        start = time.perf_counter()
-                        call()
-                        taken.append(time.perf_counter() - start)
-                theirs, ours = (taken[1:] for taken in seconds)
-                print(
-                    f"{name:36} {batch:12} ours {1e3 * statistics.median(ours):8.2f} ms   "
-                    f"transformers / ours: medians {statistics.median(theirs) / statistics.median(ours):.2f}, "
-                    f"quickest {min(theirs) / min(ours):.2f}",
-                    flush=True,
-                )
+def passes(name: str, folder: Path, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Seconds of each batch by both libraries, by turns, after one pass that is not counted."""
+    models = {backend: load(backend, name, folder) for backend in LIBRARIES}
+    found: dict[str, dict[str, list[float]]] = {}
+    for batch in BATCHES:
+        calls = {backend: make_call(model, batch) for backend, model in models.items()}
+        found[batch] = {backend: [] for backend in calls}
+        for turn in range(rounds + 1):
+            for backend, call in calls.items():
+                start = time.perf_counter()
+                call()
+                if turn:
+                    found[batch][backend].append(time.perf_counter() - start)
+    return found
 
 
 #: Loads a model, makes a pass, and prints the peak of its process in KiB (that of getrusage begins with the parent's).
@@ -163,22 +162,44 @@ print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 """
 
 
-def memory(names: list[str]) -> None:
-    """Print the peak memory of both libraries, each in a process of its own."""
-    for name in names:
+def memory(name: str, folder: Path) -> dict[str, float]:
+    """Peak megabytes of both libraries, each in a process of its own."""
+    peaks = {}
+    for backend in LIBRARIES:
+        command = [sys.executable, "-c", _CHILD, backend, name, str(folder)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        peaks[backend] = int(done.stdout.split()[-1]) / 1024
+    return peaks
+
+
+def main() -> None:
+    """Command line; see the module."""
+    from asv_benchmarks.records import open_record, stamp
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="*", default=[""])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--record", type=Path)
+    options = parser.parse_args()
+    for name in MODELS:
+        if not any(part.lower() in name.lower() for part in options.models):
+            continue
         with tempfile.TemporaryDirectory() as folder:
             write_checkpoint(name, Path(folder))
-            peaks = {}
-            for backend in ("numba_nlp", "transformers"):
-                command = [sys.executable, "-c", _CHILD, backend, name, folder]
-                done = subprocess.run(command, check=True, capture_output=True, text=True)
-                peaks[backend] = int(done.stdout.split()[-1]) / 1024
+            seconds, peaks = passes(name, Path(folder), options.rounds), memory(name, Path(folder))
+        for batch, taken in seconds.items():
+            theirs, ours = (statistics.median(taken[backend]) for backend in ("transformers", "numba_nlp"))
             print(
-                f"{name:36} ours {peaks['numba_nlp']:6.0f} MB, transformers {peaks['transformers']:6.0f} MB", flush=True
+                f"{name:36} {batch:12} ours {1e3 * ours:8.2f} ms, transformers / ours {theirs / ours:.2f}", flush=True
             )
+        print(f"{name:36} " + ", ".join(f"{backend} {peak:.0f} MB" for backend, peak in peaks.items()), flush=True)
+        if options.record:
+            found = open_record(options.record, PACKAGES)
+            case = {"model": name, **stamp(), "rounds": options.rounds, "seconds": seconds, "peak_mb": peaks}
+            found["cases"] = [one for one in found["cases"] if one["model"] != name] + [case]
+            found["cases"].sort(key=lambda one: list(MODELS).index(one["model"]))
+            options.record.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    parts = [part for part in sys.argv[1:] if part != "--memory"]
-    chosen = [name for name in MODELS if not parts or any(part in name for part in parts)]
-    (memory if "--memory" in sys.argv else ratios)(chosen)
+    main()

@@ -16,25 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .backends import BACKENDS
-from .common import check_ids, fresh, texts
+from .common import CorpusBench
 from .corpora import CORPORA
 
 BLOCK_SIZE = 1024
+#: Bytes of a corpus.
+PACKED_BYTES = 500_000
 #: The end of text of GPT-2.
 SEPARATOR = 50256
 
 
-class Packing:
+class Packing(CorpusBench):
     """GPT-2, blocks of 1024 ids of 16 bits, to a file in the temporary folder; warm. The files are compared."""
 
     params = (["gpt2"], list(CORPORA), [name for name in BACKENDS if "byte_bpe" in BACKENDS[name].families])
-    param_names = ("vocabulary", "corpus", "backend")
-    timeout = 300
+    corpus_bytes = PACKED_BYTES
 
     def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
-        self.name, self.texts = backend, texts(corpus)
-        self.backend = fresh(backend, vocabulary)
-        check_ids(self.backend, self.texts)
+        super().setup(vocabulary, corpus, backend)
+        self.name = backend
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "blocks.bin"
         self.encoded = self.backend.encode_batch(self.texts)

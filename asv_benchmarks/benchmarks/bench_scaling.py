@@ -51,11 +51,11 @@ class InputSize:
 
     def track_exponent(self, vocabulary: str, shape: str, backend: str) -> float:
         """From 16 kB to 16 MB, or to the first size that takes longer than a second."""
-        return exponent(*curve(self._cases(shape)))
+        return exponent(*curve(self.cases(shape)))
 
     track_exponent.unit = "exponent"  # type: ignore[attr-defined]
 
-    def _cases(self, shape: str) -> Iterator[tuple[float, Callable[[], Any]]]:
+    def cases(self, shape: str) -> Iterator[tuple[float, Callable[[], Any]]]:
         for n_bytes in SIZES:
             if n_bytes >= FITTED_BYTES:
                 yield n_bytes, _call(self.backend, text_of(shape, n_bytes))
@@ -92,18 +92,18 @@ class BatchSize:
 
     def track_exponent(self, *_: str) -> float:
         """With the bytes of the batch; below 1 where a call costs something that its rows share."""
-        return exponent(*curve(self._cases()))
+        return exponent(*curve(self.cases()))
 
     track_exponent.unit = "exponent"  # type: ignore[attr-defined]
 
     def track_microseconds_a_call(self, *_: str) -> float:
         """What a batch of one row costs."""
-        _, seconds = curve([next(self._cases())])
+        _, seconds = curve([next(self.cases())])
         return 1e6 * seconds[0]
 
     track_microseconds_a_call.unit = "us"  # type: ignore[attr-defined]
 
-    def _cases(self) -> Iterator[tuple[float, Callable[[], Any]]]:
+    def cases(self) -> Iterator[tuple[float, Callable[[], Any]]]:
         for n_rows in ROWS:
             rows = self.texts[:n_rows]
             yield size(rows), _batch_call(self.backend, rows)
@@ -123,15 +123,23 @@ class VocabularySize:
             check_ids(loaded, given)
         self.texts = given
 
+    def cases(self) -> Iterator[tuple[float, Callable[[], Any]]]:
+        for name, loaded in self.loaded.items():
+            yield vocabulary_size(name), _batch_call(loaded, self.texts)
+
+    def load_cases(self) -> Iterator[tuple[float, Callable[[], Any]]]:
+        for name, loaded in self.loaded.items():
+            yield vocabulary_size(name), loaded.load_anew
+
     def track_encode_exponent(self, *_: str) -> float:
         """Of encoding, warm, with the number of ids of the vocabulary."""
-        return exponent(*curve((vocabulary_size(name), _batch_call(b, self.texts)) for name, b in self.loaded.items()))
+        return exponent(*curve(self.cases()))
 
     track_encode_exponent.unit = "exponent"  # type: ignore[attr-defined]
 
     def track_load_exponent(self, *_: str) -> float:
         """Of loading, with the number of ids of the vocabulary."""
-        return exponent(*curve((vocabulary_size(name), loaded.load_anew) for name, loaded in self.loaded.items()))
+        return exponent(*curve(self.load_cases()))
 
     track_load_exponent.unit = "exponent"  # type: ignore[attr-defined]
 

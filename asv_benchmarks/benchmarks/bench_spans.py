@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from .backends import BACKENDS, Backend
-from .common import ONE_OF_EACH, check_ids, fresh, texts
-from .corpora import CORPORA
+from .common import CorpusBench
 
 #: Those that give spans of batches.
 _BACKENDS = [name for name, backend in BACKENDS.items() if backend.encode_spans is not Backend.encode_spans]
 
 
-class Spans:
+class Spans(CorpusBench):
     """The same texts again and again, with and without spans."""
 
-    params = (["gpt2", "cl100k", *ONE_OF_EACH], list(CORPORA), _BACKENDS)
-    param_names = ("vocabulary", "corpus", "backend")
-    timeout = 300
+    params = (*CorpusBench.params[:2], _BACKENDS)
 
     def setup(self, vocabulary: str, corpus: str, backend: str) -> None:
-        self.texts = texts(corpus)
-        self.backend = fresh(backend, vocabulary)
-        check_ids(self.backend, self.texts)
+        super().setup(vocabulary, corpus, backend)
         self.encode_spans = self.backend.encode_spans
         self.encode_spans(self.texts)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import importlib
 
-import numpy as np
-from numpy.typing import NDArray
-
 from numba_nlp._encoders.cached import CachedEncoder
+from numba_nlp._fastcall import Watched
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["ENCODERS", "new_encoder"]
@@ -28,17 +26,17 @@ ENCODERS = {
 }
 
 
-def new_encoder(vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> CachedEncoder:
+def new_encoder(vocabulary: Vocabulary, watched: Watched) -> CachedEncoder:
     """The encoder of a vocabulary.
 
     Parameters
     ----------
     vocabulary : Vocabulary
-    special_first : uint8[256]
-        Bytes that a special token may start with.
+    watched : Watched
+        Special tokens, and what else leaves single texts to the general way.
     """
     module, name = ENCODERS[vocabulary.metadata["algorithm"]]
     encoder: CachedEncoder = getattr(importlib.import_module(f"numba_nlp._encoders.{module}"), name)(
-        vocabulary, special_first
+        vocabulary, watched
     )
     return encoder

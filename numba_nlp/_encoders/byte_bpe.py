@@ -17,6 +17,7 @@ from numba_nlp._encoders.regex_cut import cut_segments
 from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, frozen, refuse_alignment, whole_segments
 from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.tables import for_any_bytes
+from numba_nlp._fastcall import Watched
 from numba_nlp._fastcall.families import byte_bpe
 from numba_nlp._stages.normalizer import Normalizer
 from numba_nlp.kernels.segment.bpe import ENCODE_ROWS
@@ -62,7 +63,7 @@ class ByteBpeEncoder(CachedEncoder):
     Parameters
     ----------
     vocabulary : Vocabulary
-    special_first : uint8[256]
+    watched : Watched
     """
 
     kind = "byte-level BPE"
@@ -71,7 +72,7 @@ class ByteBpeEncoder(CachedEncoder):
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
     knows_words = True
 
-    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
+    def __init__(self, vocabulary: Vocabulary, watched: Watched) -> None:
         metadata = vocabulary.metadata
         self.ordered = _merges_are_ordered(vocabulary)
         self._n_merges = int(vocabulary["merge_symbols"].size)
@@ -101,7 +102,7 @@ class ByteBpeEncoder(CachedEncoder):
         self._normalizer: Normalizer | None = None
         if "normalizer_program" in vocabulary.arrays:
             self._normalizer = Normalizer(vocabulary.arrays, metadata["normalizer_regexes"])
-        super().__init__(tables, "whole" if pattern == "regex" else pattern, special_first)
+        super().__init__(tables, "whole" if pattern == "regex" else pattern, watched)
 
     def family(self) -> _fastcall.Family:
         return byte_bpe()

@@ -21,30 +21,24 @@ from numba_nlp.kernels.tables.word_cache import SPARE_IDS, WordCache, new_word_c
 if TYPE_CHECKING:
     from numba_nlp._encoders.single import SingleStages
 
-__all__ = ["CachedEncoder", "Context", "SingleCall"]
+__all__ = ["CachedEncoder", "Context", "SingleTexts"]
 
 
-class SingleCall(NamedTuple):
+class SingleTexts(NamedTuple):
     """What encodes single texts.
 
     Attributes
     ----------
-    function : callable
-        ``(address, text) -> int32[n] or None``, see :func:`numba_nlp._fastcall.encode_one`.
-    address : int
+    context : Context
     stages : SingleStages or None
-        To be told of what the plain way gave where the function gave None.
-    owner : object
-        Kept as long as the address is used.
+        To be told of what the plain way gave where compiled functions gave None.
     """
 
-    function: Callable[[int, Any], NDArray[np.int32] | None]
-    address: int
+    context: Context
     stages: SingleStages | None
-    owner: Any
 
 
-class Context:
+class Context(_fastcall.Holder):
     """What one thread works with; belongs to one call at a time."""
 
     __slots__ = ("_buffer", "cache", "control", "scratch")
@@ -54,6 +48,7 @@ class Context:
         self.cache = cache
         self.scratch = scratch
         self.control = control
+        self.block = None if control is None else control.block
 
     def buffer(self, n: int) -> NDArray[np.int32]:
         """Room for ``n`` ids; kept unless it is for a chunk of unusual size."""
@@ -77,8 +72,8 @@ class CachedEncoder(Encoder):
         Read-only.
     pattern : str
         Which of the family's row encoders.
-    special_first : uint8[256]
-        Bytes that leave a single text to the plain way (:func:`numba_nlp._fastcall.encode_one`).
+    watched : Watched
+        Tokens that leave a single text to the plain way (:mod:`numba_nlp._fastcall.single`).
     """
 
     #: Longest chunk, in bytes, that a thread keeps memory for between calls.
@@ -91,11 +86,11 @@ class CachedEncoder(Encoder):
     id_table: NDArray[np.int32] | None = None
     left_alone: int = -1
 
-    def __init__(self, tables: Any, pattern: str, special_first: NDArray[np.uint8]) -> None:
+    def __init__(self, tables: Any, pattern: str, watched: _fastcall.Watched) -> None:
         self.tables = tables
         self.uses_fast_calls = _fastcall.AVAILABLE
         self._pattern = pattern
-        self._special_first = special_first
+        self._watched = watched
         self._contexts: list[Context] = []
         # of the last batch: how much memory to make for the next one
         self._ids_of_a_byte = 0.0
@@ -182,7 +177,7 @@ class CachedEncoder(Encoder):
         """
         return None
 
-    def single_call(self, forms: Mapping[bytes, int]) -> SingleCall | None:
+    def single_texts(self, forms: Mapping[bytes, int]) -> SingleTexts | None:
         """What encodes single texts, or None where only the plain way is right; ``forms`` as above."""
         if not self.uses_fast_calls:
             return None
@@ -193,7 +188,7 @@ class CachedEncoder(Encoder):
             stages.put_before(context.control, self.ids_per_byte)
         elif not self.takes_strings():
             return None
-        return SingleCall(_fastcall.encode_one.call, context.control.address, stages, context)
+        return SingleTexts(context, stages)
 
     # --- memory --------------------------------------------------------------------------------------------------
 
@@ -207,7 +202,7 @@ class CachedEncoder(Encoder):
         control = None
         if self.uses_fast_calls:
             control = _fastcall.ControlBlock(
-                self.family(), self._pattern, self.tables, cache, scratch, self._special_first, self.ids_per_byte,
+                self.family(), self._pattern, self.tables, cache, scratch, self._watched, self.ids_per_byte,
                 self.id_table, self.left_alone,
             )  # fmt: skip
         return Context(cache, scratch, control)

@@ -15,6 +15,7 @@ from numba_nlp._encoders.normalized import NormalizedText, normalize_segments, s
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, refuse_alignment, whole_segments
 from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.tables import for_any_bytes
+from numba_nlp._fastcall import Watched
 from numba_nlp._fastcall.families import character_bpe
 from numba_nlp._stages.normalizer import Normalizer
 from numba_nlp.errors import STATUS_OUTPUT_FULL
@@ -49,7 +50,7 @@ class CharacterBpeEncoder(CachedEncoder):
     Parameters
     ----------
     vocabulary : Vocabulary
-    special_first : uint8[256]
+    watched : Watched
     """
 
     kind = "character BPE"
@@ -58,7 +59,7 @@ class CharacterBpeEncoder(CachedEncoder):
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 4
     knows_words = True
 
-    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
+    def __init__(self, vocabulary: Vocabulary, watched: Watched) -> None:
         arrays = {name: vocabulary[name] for name in CharacterBpeTables._fields if name in vocabulary}
         for name in ("character_index", "class_index", "normal_index"):
             if arrays[name].size:
@@ -71,7 +72,7 @@ class CharacterBpeEncoder(CachedEncoder):
         self.normalizer: Normalizer | None = None
         if "normalizer_program" in vocabulary:
             self.normalizer = Normalizer(vocabulary.arrays, vocabulary.metadata["normalizer_regexes"])
-        super().__init__(tables, _PATTERNS[vocabulary.metadata["words"]], special_first)
+        super().__init__(tables, _PATTERNS[vocabulary.metadata["words"]], watched)
 
     def family(self) -> _fastcall.Family:
         return character_bpe()

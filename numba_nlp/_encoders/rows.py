@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_IDS",
     "NO_PLACES",
+    "THREADS",
     "Encoded",
     "Segments",
     "frozen",
@@ -27,6 +28,10 @@ __all__ = [
     "resolve_threads",
     "whole_segments",
 ]
+
+
+#: Environment variable that says how many threads to use.
+THREADS = "NUMBA_NLP_NUM_THREADS"
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -102,10 +107,10 @@ def resolve_threads(num_threads: int | None) -> int:
     name: str = "num_threads"
     value: Any = num_threads
     if value is None:
-        given = os.environ.get("NUMBA_NLP_NUM_THREADS")
+        given = os.environ.get(THREADS)
         if given is None:
             return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        name, value = "NUMBA_NLP_NUM_THREADS", int(given) if given.isdecimal() else given
+        name, value = THREADS, int(given) if given.isdecimal() else given
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ValueError(f"`{name}` must be a whole number of at least 1, got {value!r}")
     return int(value)

@@ -12,6 +12,7 @@ from numba_nlp import _fastcall, unigram_sampling
 from numba_nlp._encoders.rows import Segments, frozen, whole_segments
 from numba_nlp._encoders.segmentations import Pieces, given_tokens, join
 from numba_nlp._encoders.sentencepiece_rows import SentencePieceRowEncoder
+from numba_nlp._fastcall import Watched
 from numba_nlp._fastcall.families import sentencepiece
 from numba_nlp.errors import VocabularyFormatError
 from numba_nlp.kernels.segment import normalizer_tables
@@ -60,13 +61,13 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
     Parameters
     ----------
     vocabulary : Vocabulary
-    special_first : uint8[256]
+    watched : Watched
     """
 
     #: Positions of normalised text have 32 bits.
     capacity_limit: ClassVar[int] = (1 << 31) // 4
 
-    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
+    def __init__(self, vocabulary: Vocabulary, watched: Watched) -> None:
         metadata = vocabulary.metadata
         self._algorithm: str = metadata["algorithm"]
         self.kind = _KINDS[self._algorithm]
@@ -92,7 +93,7 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
             vocabulary["byte_traits"],
             options,
         )
-        super().__init__(vocabulary, SentencePieceTables(*map(frozen, parts)), special_first)
+        super().__init__(vocabulary, SentencePieceTables(*map(frozen, parts)), watched)
 
     def family(self) -> _fastcall.Family:
         return sentencepiece()

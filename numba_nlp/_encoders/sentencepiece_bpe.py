@@ -14,6 +14,7 @@ from numba_nlp._encoders.dropout import drop_until_done, every_split
 from numba_nlp._encoders.rows import Segments, frozen, whole_segments
 from numba_nlp._encoders.sentencepiece_rows import SentencePieceRowEncoder
 from numba_nlp._encoders.tables import for_any_bytes
+from numba_nlp._fastcall import Watched
 from numba_nlp._fastcall.families import sentencepiece_bpe
 from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.kernels.segment import normalizer_tables
@@ -48,7 +49,7 @@ class SentencePieceBpeEncoder(SentencePieceRowEncoder):
     Parameters
     ----------
     vocabulary : Vocabulary
-    special_first : uint8[256]
+    watched : Watched
     """
 
     kind = "a BPE model of SentencePiece"
@@ -56,7 +57,7 @@ class SentencePieceBpeEncoder(SentencePieceRowEncoder):
     #: Positions of normalised text have 32 bits.
     capacity_limit: ClassVar[int] = (1 << 31) // 4
 
-    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
+    def __init__(self, vocabulary: Vocabulary, watched: Watched) -> None:
         metadata = vocabulary.metadata
         pattern: str = metadata["pattern"]
         self.ids_per_byte = int(metadata["ids_per_byte"])
@@ -79,7 +80,7 @@ class SentencePieceBpeEncoder(SentencePieceRowEncoder):
             lengths,
             np.array([_MODES[pattern], self.ids_per_byte], np.int64),
         )
-        super().__init__(vocabulary, SentencePieceBpeRowTables(*map(frozen, parts)), special_first)
+        super().__init__(vocabulary, SentencePieceBpeRowTables(*map(frozen, parts)), watched)
 
     def family(self) -> _fastcall.Family:
         return sentencepiece_bpe()

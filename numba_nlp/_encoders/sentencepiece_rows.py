@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.renumbering import Renumbering
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, refuse_alignment, whole_segments
+from numba_nlp._fastcall import Watched
 from numba_nlp.errors import STATUS_OUTPUT_FULL, UnsupportedFeatureError
 from numba_nlp.vocabulary import Vocabulary
 
@@ -26,7 +27,7 @@ class SentencePieceRowEncoder(CachedEncoder):
     vocabulary : Vocabulary
     tables : tuple of arrays
         Read-only, with ``settings`` of the normaliser among them.
-    special_first : uint8[256]
+    watched : Watched
     """
 
     #: What the pattern of the vocabulary means, for :meth:`describe`.
@@ -36,14 +37,14 @@ class SentencePieceRowEncoder(CachedEncoder):
         "whole": "not at all: each text is one chunk",
     }
 
-    def __init__(self, vocabulary: Vocabulary, tables: Any, special_first: NDArray[np.uint8]) -> None:
+    def __init__(self, vocabulary: Vocabulary, tables: Any, watched: Watched) -> None:
         self._vocabulary = vocabulary
         self._renumbering = Renumbering(vocabulary) if "piece_ids" in vocabulary else None
         # the classes whose ids another file gives (Marian, M2M100) have no word ids in transformers either
         self.knows_words = self._renumbering is None
         if self._renumbering is not None:
             self.id_table, self.left_alone = self._renumbering.table, self._renumbering.left_alone
-        super().__init__(tables, vocabulary.metadata["pattern"], special_first)
+        super().__init__(tables, vocabulary.metadata["pattern"], watched)
 
     @property
     @abstractmethod

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp import _fastcall
-from numba_nlp._encoders.cached import CachedEncoder, Context, SingleCall
+from numba_nlp._encoders.cached import CachedEncoder, Context, SingleTexts
 from numba_nlp._encoders.chunks import Chunk, encode_in_chunks
 from numba_nlp._encoders.dropout import drop_until_done
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, refuse_alignment
@@ -27,6 +27,7 @@ from numba_nlp._encoders.single import SingleStages
 from numba_nlp._encoders.sources import ArraySource, LeaveToGeneralWayError
 from numba_nlp._encoders.staged_words import StagedWordEncoder
 from numba_nlp._encoders.tables import for_any_bytes
+from numba_nlp._fastcall import Watched
 from numba_nlp._fastcall.families import staged_bpe, staged_unigram
 from numba_nlp._stages.cutter import Cutter
 from numba_nlp._stages.normalizer import Normalizer, checked_sizes, read_only
@@ -113,7 +114,7 @@ class StagedEncoder(CachedEncoder):
     Parameters
     ----------
     vocabulary : Vocabulary
-    special_first : uint8[256]
+    watched : Watched
     tables : tuple of arrays
     pattern : str
         How the family cuts pieces further.
@@ -123,17 +124,17 @@ class StagedEncoder(CachedEncoder):
     #: Pieces of up to so many bytes are solved at once where raw text is cut into words.
     short_pieces: int = 1 << 30
 
-    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8], tables: Any, pattern: str) -> None:
+    def __init__(self, vocabulary: Vocabulary, watched: Watched, tables: Any, pattern: str) -> None:
         metadata = vocabulary.metadata
         self._cutter = Cutter(vocabulary.arrays, metadata["cut_regexes"])
         self._normalizer = Normalizer(
             vocabulary.arrays, metadata["normalizer_regexes"], notes_first=self._cutter.needs_alignment
         )
         self._metadata = metadata
-        super().__init__(tables, pattern, special_first)
+        super().__init__(tables, pattern, watched)
         self._words: StagedWordEncoder | None = None
         if _fastcall.AVAILABLE and "solid_pages" in vocabulary.arrays:
-            self._words = StagedWordEncoder(vocabulary, special_first, self)
+            self._words = StagedWordEncoder(vocabulary, watched, self)
         self._widths = self._piece_widths(vocabulary)
 
     @abstractmethod
@@ -150,8 +151,8 @@ class StagedEncoder(CachedEncoder):
     def encode_strings(self, items: tuple[Any, ...], watched: _fastcall.Watched, num_threads: int) -> Encoded | None:
         return None if self._words is None else self._words.encode_strings(items, watched, num_threads)
 
-    def single_call(self, forms: Mapping[bytes, int]) -> SingleCall | None:
-        return super().single_call(forms) if self._words is None else self._words.single_call(forms)
+    def single_texts(self, forms: Mapping[bytes, int]) -> SingleTexts | None:
+        return super().single_texts(forms) if self._words is None else self._words.single_texts(forms)
 
     def single_stages(self, forms: Mapping[bytes, int]) -> SingleStages:
         return SingleStages(forms, self._normalizer, self._cutter)
@@ -368,14 +369,14 @@ class StagedUnigramEncoder(StagedEncoder):
     Parameters
     ----------
     vocabulary : Vocabulary
-    special_first : uint8[256]
+    watched : Watched
     """
 
     kind = "a Unigram model"
     #: Places are 32-bit.
     capacity_limit: ClassVar[int] = (1 << 31) - 2
 
-    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
+    def __init__(self, vocabulary: Vocabulary, watched: Watched) -> None:
         scores = vocabulary["piece_scores64"]
         made = new_tables(
             vocabulary["trie_units"],
@@ -387,7 +388,7 @@ class StagedUnigramEncoder(StagedEncoder):
             dtype=np.float64,
         )
         tables = StagedUnigramTables(*(read_only(array) for array in made))
-        super().__init__(vocabulary, special_first, tables, "whole")
+        super().__init__(vocabulary, watched, tables, "whole")
 
     @cached_property
     def _lattice(self) -> UnigramTables:
@@ -441,7 +442,7 @@ class StagedBpeEncoder(StagedEncoder):
     Parameters
     ----------
     vocabulary : Vocabulary
-    special_first : uint8[256]
+    watched : Watched
     """
 
     kind = "BPE over characters"
@@ -451,7 +452,7 @@ class StagedBpeEncoder(StagedEncoder):
     #: The heap of a chunk holds three entries a character.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 1
 
-    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
+    def __init__(self, vocabulary: Vocabulary, watched: Watched) -> None:
         takes_whole = vocabulary.metadata["ignore_merges"]
         arrays = {name: vocabulary[name] for name in StagedBpeTables._fields if name in vocabulary.arrays}
         arrays["character_index"] = for_any_bytes(arrays["character_index"])
@@ -463,7 +464,7 @@ class StagedBpeEncoder(StagedEncoder):
             flags=vocabulary["bpe_flags"],
             whole_lookup=vocabulary["piece_lookup"] if takes_whole else NO_IDS,
         )
-        super().__init__(vocabulary, special_first, tables, "whole" if takes_whole else "bridge")
+        super().__init__(vocabulary, watched, tables, "whole" if takes_whole else "bridge")
 
     def family(self) -> _fastcall.Family:
         return staged_bpe()

@@ -11,6 +11,7 @@ from numba_nlp import _fastcall
 from numba_nlp._encoders.rows import NO_IDS, frozen
 from numba_nlp._encoders.staged import StagedEncoder
 from numba_nlp._encoders.tables import for_any_bytes
+from numba_nlp._fastcall import Watched
 from numba_nlp._fastcall.families import staged_marked_bpe, staged_wordpiece
 from numba_nlp.kernels.segment.dropout_rows import drop_marked
 from numba_nlp.kernels.segment.staged_spans import fill_staged_marked_spans, fill_staged_wordpiece_spans
@@ -32,16 +33,16 @@ class StagedWordPieceEncoder(StagedEncoder):
     Parameters
     ----------
     vocabulary : Vocabulary
-    special_first : uint8[256]
+    watched : Watched
     """
 
     kind = "WordPiece"
     #: Places are 32-bit.
     capacity_limit: ClassVar[int] = (1 << 31) - 2
 
-    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
+    def __init__(self, vocabulary: Vocabulary, watched: Watched) -> None:
         tables = StagedWordPieceTables(vocabulary["trie_units"], vocabulary["wordpiece"])
-        super().__init__(vocabulary, special_first, tables, "whole")
+        super().__init__(vocabulary, watched, tables, "whole")
 
     def family(self) -> _fastcall.Family:
         return staged_wordpiece()
@@ -72,7 +73,7 @@ class StagedMarkedBpeEncoder(StagedEncoder):
     Parameters
     ----------
     vocabulary : Vocabulary
-    special_first : uint8[256]
+    watched : Watched
     """
 
     kind = "pieces with marks of BPE behind general stages"
@@ -80,12 +81,12 @@ class StagedMarkedBpeEncoder(StagedEncoder):
     #: The heap of a word holds three entries a character.
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 2
 
-    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
+    def __init__(self, vocabulary: Vocabulary, watched: Watched) -> None:
         arrays = {name: vocabulary[name] for name in StagedMarkedTables._fields if name in vocabulary.arrays}
         arrays["character_index"] = for_any_bytes(arrays["character_index"])
         takes_whole = vocabulary.metadata["ignore_merges"]
         tables = StagedMarkedTables(**arrays, whole_lookup=vocabulary["piece_lookup"] if takes_whole else NO_IDS)
-        super().__init__(vocabulary, special_first, tables, "whole")
+        super().__init__(vocabulary, watched, tables, "whole")
 
     def family(self) -> _fastcall.Family:
         return staged_marked_bpe()

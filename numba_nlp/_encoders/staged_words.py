@@ -15,6 +15,7 @@ from numba_nlp._encoders.plain_words import plain_tables
 from numba_nlp._encoders.rows import NO_IDS, Encoded, Segments, frozen, whole_segments
 from numba_nlp._encoders.sources import LeaveToGeneralWayError
 from numba_nlp._encoders.spanned import SpanContext, SpannedRows
+from numba_nlp._fastcall import Watched
 from numba_nlp._fastcall.families import staged_words
 from numba_nlp._fastcall.texts import TextStages, run_spans, run_stages
 from numba_nlp._fastcall.words import STAGES, encode_spanned_words
@@ -128,7 +129,7 @@ class StagedWordEncoder(CachedEncoder):
     ----------
     vocabulary : Vocabulary
         With ``solid_pages`` and ``solid_blocks``.
-    special_first : uint8[256]
+    watched : Watched
     model : StagedModel
         What encodes pieces of normalized text.
     """
@@ -137,7 +138,7 @@ class StagedWordEncoder(CachedEncoder):
     ids_per_byte = IDS_PER_BYTE
     capacity_limit: ClassVar[int] = _CAPACITY
 
-    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8], model: StagedModel) -> None:
+    def __init__(self, vocabulary: Vocabulary, watched: Watched, model: StagedModel) -> None:
         self._model = model
         self._first, self._next = _Stages(vocabulary, True), _Stages(vocabulary, False)
         steps = vocabulary["cut_program"].reshape(-1, CUT_STEP)
@@ -145,7 +146,7 @@ class StagedWordEncoder(CachedEncoder):
         self._rows_only = bool(((steps[:, 0] == CUT_METASPACE) & (steps[:, 2] == FIRST)).any())
         self._vocabulary = vocabulary
         tables = new_word_tables(frozen(vocabulary["solid_pages"]), frozen(vocabulary["solid_blocks"]))
-        super().__init__(tables, "words", special_first)
+        super().__init__(tables, "words", watched)
 
     @cached_property
     def _word_tables(self) -> WordTables:
@@ -190,7 +191,7 @@ class StagedWordEncoder(CachedEncoder):
         scratch, kept = self._new_parts(False)
         cache = new_word_cache()
         control = _fastcall.ControlBlock(
-            self.family(), self._pattern, self._word_tables, cache, scratch, self._special_first, self.ids_per_byte
+            self.family(), self._pattern, self._word_tables, cache, scratch, self._watched, self.ids_per_byte
         )
         return _WordContext(cache, scratch, control, kept=kept)
 

@@ -11,6 +11,7 @@ from numba_nlp import _fastcall
 from numba_nlp._encoders.cached import CachedEncoder
 from numba_nlp._encoders.rows import NO_IDS, NO_PLACES, Encoded, Segments, refuse_alignment, whole_segments
 from numba_nlp._encoders.tables import for_any_bytes
+from numba_nlp._fastcall import Watched
 from numba_nlp._fastcall.families import wordpiece
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment.spanned_families import encode_spanned_wordpiece
@@ -40,7 +41,7 @@ class WordPieceEncoder(CachedEncoder):
     Parameters
     ----------
     vocabulary : Vocabulary
-    special_first : uint8[256]
+    watched : Watched
     """
 
     kind = "WordPiece"
@@ -48,11 +49,11 @@ class WordPieceEncoder(CachedEncoder):
     capacity_limit: ClassVar[int] = (1 << 31) // 3 - 2
     knows_words = True
 
-    def __init__(self, vocabulary: Vocabulary, special_first: NDArray[np.uint8]) -> None:
+    def __init__(self, vocabulary: Vocabulary, watched: Watched) -> None:
         arrays = {name: vocabulary[name] for name in WordPieceTables._fields}
         arrays["normal_index"] = for_any_bytes(arrays["normal_index"])
         self._vocabulary = vocabulary
-        super().__init__(WordPieceTables(**arrays), "words", special_first)
+        super().__init__(WordPieceTables(**arrays), "words", watched)
 
     def family(self) -> _fastcall.Family:
         return wordpiece()

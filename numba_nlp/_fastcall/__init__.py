@@ -5,7 +5,8 @@ ten times what encoding a short sentence takes. Here
 
 * the arrays of a tokenizer are reached through one *control block*, an int64 array of addresses and lengths;
 * ``Family.rows`` encode rows with the GIL released, called through ``ctypes`` with that block;
-* :func:`encode_one` takes a ``str`` object and gives back a numpy array, made by numpy's own C function;
+* :func:`text_function` takes a ``str`` object and gives back a numpy array, made by numpy's own C function,
+  ``encode_few`` takes a few of them, and :func:`give_method` makes a method of a class of the same;
 * where a text is normalized and cut before the model, ``texts.encode_text`` stands in the place of the row encoder
   (imported by those tokenizers only);
 * a pre-token that is not in the cache is encoded by ``Family.unseen``, which is compiled once and called through its
@@ -19,21 +20,32 @@ whether this room works on the running interpreter, tested once on import. It do
 from __future__ import annotations
 
 from numba_nlp._fastcall.control import SINGLE_LIMIT, ControlBlock, Family
-from numba_nlp._fastcall.interpreter import is_available
-from numba_nlp._fastcall.single import encode_one
-from numba_nlp._fastcall.strings import Watched, bytes_at, gather_strings, locate_strings, watch_tokens
+from numba_nlp._fastcall.few import MOST_FEW, encode_few
+from numba_nlp._fastcall.interpreter import Direct, Holder, has_vector_calls, is_available
+from numba_nlp._fastcall.methods import bound, give_method, text_function
+from numba_nlp._fastcall.strings import NOTHING_WATCHED, Watched, bytes_at, gather_strings, locate_strings, watch_tokens
 
 __all__ = [
     "AVAILABLE",
+    "HAS_METHODS",
+    "MOST_FEW",
+    "NOTHING_WATCHED",
     "SINGLE_LIMIT",
     "ControlBlock",
+    "Direct",
     "Family",
+    "Holder",
     "Watched",
+    "bound",
     "bytes_at",
-    "encode_one",
+    "encode_few",
     "gather_strings",
+    "give_method",
     "locate_strings",
+    "text_function",
     "watch_tokens",
 ]
 
 AVAILABLE = is_available()
+#: Whether methods of classes can be compiled functions.
+HAS_METHODS = AVAILABLE and has_vector_calls()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from numba_nlp.kernels.words import VECTOR
 if VECTOR:
     from numba_nlp.kernels.words import address_of
 
+if TYPE_CHECKING:
+    from numba_nlp._fastcall.strings import Watched
+
 __all__ = ["ControlBlock", "Family"]
 
 #: Longest text, in UTF-8 bytes, that ``encode_one`` takes.
@@ -30,9 +33,11 @@ SINGLE_LIMIT = 1 << 14
 
 # Addresses of functions and objects, then address and length of each array of the tables, the cache and the scratch.
 ENCODE_ROWS, ENCODE_UNSEEN, AS_UTF8, CLEAR_ERROR, NEW_REFERENCE, NONE, TUPLE_ITEM = range(7)
-NEW_ARRAY, ARRAY_TYPE, SPECIAL_FIRST, SINGLE_IDS, SINGLE_PLACES, SINGLE_SHAPE, SINGLE_ROOM = range(7, 14)
-MODEL_ROWS, TEXT, ID_TABLE, LEFT_ALONE = range(14, 18)
-TABLES = 18
+NEW_ARRAY, ARRAY_TYPE, SINGLE_IDS, SINGLE_PLACES, SINGLE_SHAPE, SINGLE_ROOM = range(7, 13)
+MODEL_ROWS, TEXT, ID_TABLE, LEFT_ALONE = range(13, 17)
+WATCHED, N_WATCHED, WATCHED_TABLE, WATCHED_PAIRS, WATCHED_BYTES, WATCHED_OFFSETS, N_TOKENS = range(17, 24)
+IS_COUNTED, FEW_IDS, FEW_ROOM, FEW_ENDS = range(24, 28)
+TABLES = 28
 
 #: Places of PyArray_Type and PyArray_New in numpy's table of C functions; fixed by numpy's binary interface.
 NUMPY_ARRAY_TYPE, NUMPY_NEW_ARRAY = 2, 93
@@ -195,8 +200,8 @@ class ControlBlock:
     pattern : str
         Key of ``family.rows``.
     tables, cache, scratch : tuple of arrays
-    special_first : uint8[256]
-        Nonzero for the bytes that a special token may start with; a text with such a byte is left to the plain way.
+    watched : Watched
+        Tokens that leave a text to the plain way.
     ids_per_byte : int
         Most ids that a byte of text can make.
     id_table : int32[m], optional
@@ -205,7 +210,7 @@ class ControlBlock:
         What of it leaves the text to the plain way, -1 for nothing.
     """
 
-    __slots__ = ("_family", "_kept", "_scratch", "_stages", "block", "call_rows")
+    __slots__ = ("_family", "_few", "_kept", "_scratch", "_stages", "block", "call_rows")
 
     def __init__(
         self,
@@ -214,7 +219,7 @@ class ControlBlock:
         tables: Any,
         cache: WordCache,
         scratch: Any,
-        special_first: NDArray[np.uint8],
+        watched: Watched,
         ids_per_byte: int = 1,
         id_table: NDArray[np.int32] | None = None,
         left_alone: int = -1,
@@ -233,15 +238,22 @@ class ControlBlock:
         block[NONE] = id(None)
         block[NEW_ARRAY] = functions[NUMPY_NEW_ARRAY]
         block[ARRAY_TYPE] = functions[NUMPY_ARRAY_TYPE]
-        block[SPECIAL_FIRST] = special_first.ctypes.data
+        watched_table = np.zeros(256, np.uint8)
+        watched_table[watched.first_bytes] = 1
+        block[WATCHED_TABLE] = watched_table.ctypes.data
+        block[WATCHED], block[N_WATCHED] = watched.first_bytes.ctypes.data, watched.first_bytes.size
+        block[WATCHED_PAIRS] = watched.pairs.ctypes.data
+        block[WATCHED_BYTES] = watched.token_bytes.ctypes.data
+        block[WATCHED_OFFSETS], block[N_TOKENS] = watched.token_offsets.ctypes.data, watched.token_offsets.size - 1
         block[SINGLE_IDS] = single_ids.ctypes.data
         block[SINGLE_PLACES] = single_places.ctypes.data
         block[SINGLE_ROOM] = single_ids.size
         block[ID_TABLE] = 0 if id_table is None else id_table.ctypes.data
         block[LEFT_ALONE] = left_alone
         self._stages: tuple[Any, ...] = ()
+        self._few: tuple[Any, ...] = ()
         self.block = block
-        self._kept = (special_first, single_ids, single_places, tables, cache, id_table)
+        self._kept = (watched, watched_table, single_ids, single_places, tables, cache, id_table)
         enter(block, TABLES, tables)
         enter(block, family.cache_at, cache)
         self.set_scratch(scratch)
@@ -270,6 +282,17 @@ class ControlBlock:
         self.block[SINGLE_IDS] = single_ids.ctypes.data
         self.block[SINGLE_ROOM] = single_ids.size
         self._stages = (stages, single_ids)
+
+    def make_room(self, n_texts: int) -> None:
+        """Memory for the ids of that many texts, which together are no longer than one may be."""
+        ids, ends = np.zeros(int(self.block[SINGLE_ROOM]), np.int32), np.zeros(n_texts, np.int64)
+        self.block[FEW_IDS], self.block[FEW_ROOM] = ids.ctypes.data, ids.size
+        self.block[FEW_ENDS] = ends.ctypes.data
+        self._few = (ids, ends)
+
+    def may_count(self, yes: bool) -> None:
+        """Whether the ids of the texts are those that a method ``encode`` gives, and may be counted in its place."""
+        self.block[IS_COUNTED] = yes
 
     @property
     def address(self) -> int:

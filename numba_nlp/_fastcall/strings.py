@@ -33,7 +33,21 @@ from numba_nlp.kernels.words import (
 if VECTOR:
     from numba_nlp.kernels.words import equal_mask
 
-__all__ = ["Watched", "bytes_at", "gather_strings", "locate_strings", "token_at", "watch_tokens"]
+__all__ = [
+    "MANY_WATCHED",
+    "NOTHING_WATCHED",
+    "Watched",
+    "bytes_at",
+    "gather_strings",
+    "holds_any",
+    "locate_strings",
+    "token_at",
+    "watch_tokens",
+]
+
+
+#: Most bytes, with which tokens start, that are looked for one after the other.
+MANY_WATCHED = 4
 
 
 def bytes_at(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -110,7 +124,7 @@ def _may_begin(pairs, text, size, k):
 
 
 @inlined
-def _holds_any(text, size, first, pairs, n_tokens, token_bytes, token_offsets):
+def holds_any(text, size, first, pairs, n_tokens, token_bytes, token_offsets):
     """Whether one of some tokens stands in a text; ``first`` is the byte that it is to start with."""
     for block in range(0, size, 64):
         n = min(size - block, 64)
@@ -159,7 +173,7 @@ def _locate(
             return i
         text = array_at(address, size, np.uint8)
         for w in range(n_watched):
-            if _holds_any(text, size, watched[w], pairs, n_tokens, token_bytes, token_offsets):
+            if holds_any(text, size, watched[w], pairs, n_tokens, token_bytes, token_offsets):
                 return -1 - i
         starts[i] = address
         ends[i] = address + size
@@ -204,6 +218,10 @@ def watch_tokens(first_bytes: set[int], contents: list[bytes]) -> Watched:
         np.frombuffer(b"".join(contents), np.uint8),
         np.cumsum([0, *map(len, contents)], dtype=np.int64),
     )
+
+
+#: No tokens.
+NOTHING_WATCHED = watch_tokens(set(), [])
 
 
 def locate_strings(

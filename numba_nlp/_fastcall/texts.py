@@ -19,10 +19,10 @@ from numba_nlp._fastcall.control import (
     CLEAR_ERROR,
     MODEL_ROWS,
     SINGLE_PLACES,
-    SPECIAL_FIRST,
     TEXT,
 )
 from numba_nlp._fastcall.layout import enter, make_reader
+from numba_nlp._fastcall.single import holds_token
 from numba_nlp._fastcall.stages import CutterProgram, NormalizerProgram
 from numba_nlp._fastcall.strings import token_at
 from numba_nlp._fastcall.values import (
@@ -286,10 +286,8 @@ def remember(block, text, ids, n):
     if size == 0 or size > LONG_LIMIT:
         return 0
     data = array_at(address, size, np.uint8)
-    special = array_at(load(block + 8 * SPECIAL_FIRST), 256, np.uint8)
-    for i in range(size):
-        if special[data[i]] != 0:
-            return 0
+    if holds_token(block, data, size):
+        return 0
     stages = load(block + 8 * TEXT)
     cache = _read_cache(stages)
     low, high = key_by_parts(data, 0, size, array_at(load(stages + 8 * MASKS), 68, np.uint64))

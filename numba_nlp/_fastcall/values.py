@@ -11,7 +11,9 @@ from numba.extending import NativeValue, box, intrinsic, register_model, unbox
 from numba.np.arrayobj import populate_array
 
 __all__ = [
+    "FIRST",
     "array_at",
+    "c_text",
     "call1",
     "call2",
     "call5",
@@ -25,8 +27,13 @@ __all__ = [
     "load",
     "object_address",
     "object_at",
+    "python_call",
     "python_object",
 ]
+
+#: Where objects have what is theirs, behind a reference count and a type: arrays the address of their data, others
+#: their first slot.
+FIRST = 16
 
 
 @intrinsic
@@ -126,3 +133,39 @@ def object_at(typingctx, address):
         return builder.inttoptr(args[0], context.get_value_type(python_object))
 
     return python_object(types.int64), codegen
+
+
+def python_call(name: str, n: int) -> Any:
+    """Make an intrinsic that calls a C function of the interpreter by its name.
+
+    Parameters
+    ----------
+    name : str
+    n : int
+        Arguments that it takes, addresses and sizes all, as is the result.
+    """
+
+    def codegen(context, builder, signature, args):
+        i64 = ir.IntType(64)
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(i64, [i64] * n), name)
+        return builder.call(function, list(args))
+
+    names = ", ".join(f"a{i}" for i in range(n))
+    namespace: dict[str, Any] = {"types": types, "codegen": codegen}
+    exec(  # noqa: S102
+        f"def call(typingctx, {names}):\n    return types.int64(*[types.int64] * {n}), codegen\n", namespace
+    )
+    return intrinsic(namespace["call"])
+
+
+def c_text(text: str) -> Any:
+    """Make an intrinsic that gives the address of a text that ends with a zero."""
+
+    @intrinsic
+    def address(typingctx):
+        def codegen(context, builder, signature, args):
+            return builder.ptrtoint(context.insert_const_string(builder.module, text), ir.IntType(64))
+
+        return types.int64(), codegen
+
+    return address

@@ -14,11 +14,12 @@ import torch
 from torch import Tensor, nn
 
 from numba_nlp.generation.balance import channel_scales
-from numba_nlp.generation.encoder_weights import encoder_weights
 from numba_nlp.generation.packed_parts import (
     activation_code,
     array_of,
+    block_norms,
     feed_forward_of,
+    lone_stack,
     matrices_of,
     no_matrices,
     norms_of,
@@ -211,10 +212,17 @@ def _pack(model: Any, kind: WeightKind) -> Plan:
     if isinstance(model, DecoderModel):
         return Plan(kind, _decoder(model, kind), None, None)
     if isinstance(model, EncoderModel):
-        return Plan(kind, encoder_weights(model, kind), None, None)
+        return Plan(kind, _encoder(model, kind), None, None)
     wider = _wider(kind, model.settings.decoder.rms_norm)
     maps = matrices_of([block.source_attention.kv for block in model.decoder.blocks], wider)
     return Plan(kind, _stack(model, kind, decoder=True), _stack(model, kind, decoder=False), maps)
+
+
+def _encoder(model: EncoderModel, kind: WeightKind) -> DecoderWeights:
+    """Of BERT and its kin; torch embeds the tokens."""
+    s, blocks = model.settings, list(model.encoder.blocks)
+    scales = np.full(len(blocks), (s.width // s.heads) ** -0.5, np.float32)
+    return lone_stack(blocks, s, kind, scales=scales, norms=block_norms(blocks, s.width))
 
 
 def _decoder(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
@@ -224,43 +232,18 @@ def _decoder(model: DecoderModel, kind: WeightKind) -> DecoderWeights:
     assert model.output is not None
     weight = decoder.tokens.weight if model.output.weight is None else model.output.weight
     bias = None if model.output.bias is None else array_of(model.output.bias)
-    edge_norms = norms_of([None, decoder.norm], s.width)
-    norms = norms_of(
-        [norm for block in blocks for norm in (block.attention_norm, None, block.feed_forward_norm)], s.width
-    ).reshape(-1, 3, 2, s.width)
+    edge_norms, norms = norms_of([None, decoder.norm], s.width), block_norms(blocks, s.width)
     end = isinstance(decoder.norm, nn.LayerNorm)
     logits, last_logits = _logits(weight, bias, kind, _balance(edge_norms[1:], [weight], kind) if end else None)
     for_qkv, _, for_inner = _balance_blocks(norms, blocks, kind) if s.norm_first else (None, None, None)
-    inner, gate, outer = feed_forward_of(blocks, kind, kind, for_inner)
-    return DecoderWeights(
-        layers=len(blocks),
-        heads=s.heads,
-        head_width=s.width // s.heads,
+    scales = np.array(s.scales, np.float32)
+    stack = lone_stack(blocks, s, kind, scales=scales, norms=norms, for_qkv=for_qkv, for_inner=for_inner)
+    return stack._replace(
         norm_first=s.norm_first,
-        centred=True,
-        gated=False,
-        with_source=False,
-        begin=False,
         end=end,
-        activation=activation_code(blocks[0].feed_forward.activation),
-        epsilon=s.norm_epsilon,
-        embedding_scale=np.float32(1),
-        output_scale=np.float32(1),
-        position_offset=0,
-        position_padding=-1,
         tokens=array_of(decoder.tokens.weight),
         positions=array_of(decoder.positions.weight),
-        scales=np.array(s.scales, np.float32),
-        distances=np.zeros((s.heads, 0), np.float32),
         edge_norms=edge_norms,
-        norms=norms,
-        qkv=matrices_of([block.attention.qkv for block in blocks], kind, columns=for_qkv),
-        joined=matrices_of([block.attention.output for block in blocks], kind),
-        query=no_matrices(kind),
-        source_joined=no_matrices(kind),
-        inner=inner,
-        gate=gate,
-        outer=outer,
         logits=logits,
         last_logits=last_logits,
     )
@@ -275,11 +258,7 @@ def _stack(model: EncoderDecoder, kind: WeightKind, *, decoder: bool) -> Decoder
     wider = _wider(kind, shape.rms_norm)
     if not decoder:
         kind = wider
-    edge_norms = norms_of([stack.begin, stack.end], shape.width)
-    norms = norms_of(
-        [norm for block in blocks for norm in (block.attention_norm, block.source_norm, block.feed_forward_norm)],
-        shape.width,
-    ).reshape(-1, 3, 2, shape.width)
+    edge_norms, norms = norms_of([stack.begin, stack.end], shape.width), block_norms(blocks, shape.width)
     for_qkv, for_query, for_inner = _balance_blocks(norms, blocks, kind) if shape.norm_first else (None, None, None)
     inner, gate, outer = feed_forward_of(blocks, kind, wider, for_inner)
     logits, last_logits = no_matrices(kind), no_matrices(kind)

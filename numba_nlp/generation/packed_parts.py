@@ -12,11 +12,21 @@ from torch import Tensor, nn
 from numba_nlp.generation.packing import WeightKind, pack_matrices
 from numba_nlp.kernels.step.activations import CODES
 from numba_nlp.kernels.step.any_kind import AnyMatrices, of_any_kind
+from numba_nlp.kernels.step.decoder_memory import DecoderWeights
 from numba_nlp.kernels.step.row_blocks import COLUMNS
 from numba_nlp.models.layers.activations import ACTIVATIONS
 from numba_nlp.models.layers.norms import RmsNorm
 
-__all__ = ["activation_code", "array_of", "feed_forward_of", "matrices_of", "no_matrices", "norms_of"]
+__all__ = [
+    "activation_code",
+    "array_of",
+    "block_norms",
+    "feed_forward_of",
+    "lone_stack",
+    "matrices_of",
+    "no_matrices",
+    "norms_of",
+]
 
 
 def array_of(tensor: Tensor) -> np.ndarray:
@@ -65,6 +75,16 @@ def norms_of(norms: Sequence[Any], width: int) -> np.ndarray:
     return found
 
 
+def block_norms(blocks: Sequence[Any], width: int) -> np.ndarray:
+    """Norms of self-attention, of attention to a source and of the feed-forward part, ``[blocks, 3, 2, width]``."""
+    norms = [
+        norm
+        for block in blocks
+        for norm in (block.attention_norm, getattr(block, "source_norm", None), block.feed_forward_norm)
+    ]
+    return norms_of(norms, width).reshape(-1, 3, 2, width)
+
+
 def activation_code(activation: Any) -> int:
     """Number of an activation function, under whatever name config.json has it."""
     return next(code for name, code in CODES.items() if ACTIVATIONS[name] is activation)
@@ -83,3 +103,54 @@ def feed_forward_of(
     else:
         first, gate = matrices_of([part.inner for part in parts], kind, columns=columns), no_matrices(kind)
     return first, gate, matrices_of([part.output for part in parts], wider, deeper=True)
+
+
+def lone_stack(
+    blocks: Sequence[Any],
+    s: Any,
+    kind: WeightKind,
+    *,
+    scales: np.ndarray,
+    norms: np.ndarray,
+    for_qkv: Sequence[np.ndarray] | None = None,
+    for_inner: Sequence[np.ndarray] | None = None,
+) -> DecoderWeights:
+    """The blocks of a stack that reads no source, normalised after each sum; without embeddings and without an output.
+
+    ``s``: settings of an encoder or a decoder alone. ``norms``: of :func:`block_norms`. ``for_qkv``, ``for_inner``:
+    what the columns of these maps are multiplied with.
+    """
+    nothing = no_matrices(kind)
+    inner, gate, outer = feed_forward_of(blocks, kind, kind, for_inner)
+    return DecoderWeights(
+        layers=len(blocks),
+        heads=s.heads,
+        head_width=s.width // s.heads,
+        norm_first=False,
+        centred=True,
+        gated=False,
+        with_source=False,
+        begin=False,
+        end=False,
+        activation=activation_code(blocks[0].feed_forward.activation),
+        epsilon=s.norm_epsilon,
+        embedding_scale=np.float32(1),
+        output_scale=np.float32(1),
+        position_offset=0,
+        position_padding=-1,
+        tokens=np.zeros((0, s.width), np.float32),
+        positions=np.zeros((0, s.width), np.float32),
+        scales=scales,
+        distances=np.zeros((s.heads, 0), np.float32),
+        edge_norms=norms_of([None, None], s.width),
+        norms=norms,
+        qkv=matrices_of([block.attention.qkv for block in blocks], kind, columns=for_qkv),
+        joined=matrices_of([block.attention.output for block in blocks], kind),
+        query=nothing,
+        source_joined=nothing,
+        inner=inner,
+        gate=gate,
+        outer=outer,
+        logits=nothing,
+        last_logits=nothing,
+    )

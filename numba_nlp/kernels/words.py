@@ -427,6 +427,7 @@ else:
     @kernel
     def prefetch(array, position):
         """Nothing: the plain form has no prefetch of ``array[position]``."""
+        return
 
     @kernel
     def smallest_of_16(keys, position):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import re
+from pathlib import Path
 
+import numba_nlp
 import numba_nlp.kernels
 from numba_nlp._jit import kernels
 
@@ -62,6 +65,19 @@ def test_docstrings_list_the_parameters_in_their_order():
         if listed is not None and listed != list(inspect.signature(function).parameters):
             wrong[name] = listed
     assert not wrong
+
+
+def test_kernels_compile_with_debug_information():
+    """Numba takes the line of the second statement where the first is a docstring, and fails when there is none."""
+    empty = []
+    for path in Path(numba_nlp.__path__[0]).glob("kernels/**/*.py"):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef) and len(function.body) == 1:
+                (only,) = function.body
+                decorators = {node.id for node in function.decorator_list if isinstance(node, ast.Name)}
+                if isinstance(only, ast.Expr) and decorators & {"kernel", "inlined"}:
+                    empty.append(f"{path.name}:{function.lineno}")
+    assert empty == []
 
 
 def test_modules_name_their_twins():

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numba_nlp._encoders.sentencepiece import SentencePieceEncoder
+from numba_nlp._fastcall import NOTHING_WATCHED
 from numba_nlp.errors import UnsupportedFeatureError
 from numba_nlp.tokenizer import Tokenizer
 
@@ -79,7 +80,7 @@ def lattice_of(tokenizer: Tokenizer, text: str) -> Lattice:
             f"{vocabulary.metadata['name']}: a lattice is drawn of SentencePiece Unigram models, this is "
             f"{vocabulary.metadata['algorithm']}; give the .model file"
         )
-    encoder = SentencePieceEncoder(vocabulary, np.zeros(256, np.uint8))
+    encoder = SentencePieceEncoder(vocabulary, NOTHING_WATCHED)
     normalized, nodes, ends = encoder.lattice(text.encode())
     kinds = vocabulary["piece_kinds"]
     unknown = tokenizer.id_to_token(int(np.flatnonzero(kinds == 1)[0]))

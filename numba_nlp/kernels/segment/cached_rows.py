@@ -134,6 +134,7 @@ def note_first(scratch, n):
     scratch : Scratch
     n : int64
     """
+    return
 
 
 @inlined
@@ -146,6 +147,7 @@ def mark_firsts(cache, data, scratch):
     data : uint8[m]
     scratch : Scratch
     """
+    return
 
 
 def emit_block(tables, cache, data, n, scratch, ids, out):

@@ -19,9 +19,10 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from numba_nlp._jit import kernel
+from numba_nlp.kernels.processor import FEATURES
 from numba_nlp.kernels.step import row_blocks
 from numba_nlp.kernels.step.packed_rows import GROUP
-from numba_nlp.kernels.step.row_blocks import COLUMNS, FEATURES, LANES
+from numba_nlp.kernels.step.row_blocks import COLUMNS, LANES
 from numba_nlp.kernels.words import VECTOR, _element_pointer
 
 __all__ = ["multiply_codes"]

@@ -215,6 +215,7 @@ else:
     @kernel
     def _transpose_four(x, first, row_length, n, floats, place, stride):
         """Nothing is written: ``n`` is zero."""
+        return
 
     @kernel
     def _largest_magnitude(x, first, n):
@@ -224,6 +225,7 @@ else:
     @kernel
     def _write_codes(x, first, n, inverse, codes, place, stride):
         """Nothing is written: ``n`` is zero."""
+        return
 
     # more than there can be, so that the loops over what is left do all
     _AT_ONCE = _FOUR = 1 << 62
