@@ -10,21 +10,19 @@ is no failure.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .benchmarks.backends import thread_environment
 from .smallest import REAL_SIZES, classes, module, smallest
 
 __all__ = ["BACKENDS", "LEFT_OUT", "main", "patterns"]
-
-SUITE = Path(__file__).parent
-ASV = (sys.executable, "-m", "asv")
 
 #: Ours, and the reference that is a backend of most classes.
 BACKENDS = ("numba_nlp", "tokenizers")
@@ -36,47 +34,55 @@ FIGURE = re.compile(r"\d(?:ms|μs|us|ns|s|[kMG]?)\s*$")
 LONGEST = 0.01
 
 
-def patterns(backend: str) -> list[str]:
-    """What asv's ``--bench`` is given: each class that has the backend, with its smallest parameters."""
+def patterns() -> list[str]:
+    """What asv's ``--bench`` is given: each class with its smallest parameters."""
     found = []
     for name, kind in classes():
         if name in LEFT_OUT:
             continue
-        chosen = smallest(getattr(module(name), kind), backend)
-        if chosen is not None:
-            values = f"({', '.join(map(repr, chosen))})" if chosen else ""
-            found.append(rf"^{name}\.{kind}\.\w+{re.escape(values)}$")
-    return found
+        for backend in BACKENDS:
+            chosen = smallest(getattr(module(name), kind), backend)
+            if chosen is not None:
+                values = f"({', '.join(map(repr, chosen))})" if chosen else ""
+                found.append(rf"^{name}\.{kind}\.\w+{re.escape(values)}$")
+    return list(dict.fromkeys(found))
 
 
-def run_backend(backend: str) -> tuple[int, list[str]]:
-    """Let asv run the benchmarks of a backend: exit status, and what it printed but for parameters not asked for."""
-    chosen = [option for pattern in patterns(backend) for option in ("--bench", pattern)]
-    command = [*ASV, "run", "--python=same", "--quick", "--dry-run", "--show-stderr", *chosen]
-    done = subprocess.run(command, cwd=SUITE, env=environment(), stdout=subprocess.PIPE, text=True, check=False)
-    # asv's tables hold all parameters; those that were not asked for are "n/a"
-    lines = [line.rstrip() for line in done.stdout.splitlines()]
-    return done.returncode, [line for line in lines if line and not line.endswith("n/a")]
-
-
-def environment() -> dict[str, str]:
-    """What asv runs in."""
-    return {**os.environ, **thread_environment(1), "NUMBA_NLP_BENCH_LONGEST": str(LONGEST)}
+def settings(folder: Path) -> Path:
+    """The settings of asv, but for its results: a run that means nothing must not touch those that are kept."""
+    suite = Path(__file__).parent
+    found = json.loads((suite / "asv.conf.json").read_text(encoding="utf-8"))
+    found |= {"repo": str(suite.parent), "benchmark_dir": str(suite / "benchmarks"), "results_dir": str(folder)}
+    path = folder / "asv.conf.json"
+    path.write_text(json.dumps(found), encoding="utf-8")
+    return path
 
 
 def main() -> int:
     """Run asv."""
-    subprocess.run([*ASV, "machine", "--yes"], cwd=SUITE, env=environment(), stdout=subprocess.DEVNULL, check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        return run(settings(Path(folder)))
+
+
+def run(configured: Path) -> int:
+    """Run asv with these settings."""
+    suite = Path(__file__).parent
+    environment = {**os.environ, **thread_environment(1), "NUMBA_NLP_BENCH_LONGEST": str(LONGEST)}
+    asv = [sys.executable, "-m", "asv", "--config", str(configured)]
+    subprocess.run([*asv, "machine", "--yes"], cwd=suite, env=environment, stdout=subprocess.DEVNULL, check=True)
+    chosen = [option for pattern in patterns() for option in ("--bench", pattern)]
     begun = time.perf_counter()
-    statuses, figures = [], []
-    # beside each other: nobody looks at the times
-    with ThreadPoolExecutor(len(BACKENDS)) as pool:
-        for status, lines in pool.map(run_backend, BACKENDS):
-            print(*lines, sep="\n", flush=True)
-            statuses.append(status)
-            figures.append(sum(bool(FIGURE.search(line)) for line in lines))
-    print(f"{sum(figures)} results in {time.perf_counter() - begun:.0f} s")
-    return 1 if any(statuses) or not all(figures) else 0
+    command = [*asv, "run", "--python=same", "--quick", "--dry-run", "--show-stderr", *chosen]
+    figures = 0
+    with subprocess.Popen(command, cwd=suite, env=environment, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            # asv's tables hold all parameters; those that were not asked for are "n/a"
+            if line.strip() and not line.rstrip().endswith("n/a"):
+                print(line.rstrip(), flush=True)
+            figures += bool(FIGURE.search(line))
+    print(f"{figures} results in {time.perf_counter() - begun:.0f} s")
+    return 1 if running.returncode or not figures else 0
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -236,8 +235,8 @@ def vocabulary_size(vocabulary: str) -> int:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a made file so that it is never there in part, even if two processes make it."""
-    unfinished = path.with_suffix(f".{os.getpid()}.part")
+    """Write a made file so that it is never there in part."""
+    unfinished = path.with_suffix(".part")
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(path)
 
