@@ -4,6 +4,7 @@
 
     python -m asv_benchmarks.history                  # the commits of history_commits.json
     python -m asv_benchmarks.history HEAD             # that commit alone; it is added to the file
+    python -m asv_benchmarks.history --together HEAD  # that commit and those of the file
     python -m asv_benchmarks.history_page             # writes docs/history.md
 
 Each commit is installed in asv's own environment, with the versions of ``asv.conf.json``, and measured by the
@@ -111,8 +112,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=2, help="turns of each commit (default: %(default)s)")
     parser.add_argument("--cpu", type=int, help="processor to stay on")
     parser.add_argument("--machine", default=machine_name(machine()), help="name of the folder (default: %(default)s)")
+    parser.add_argument("--together", action="store_true", help="measure those of history_commits.json too, by turns")
     options = parser.parse_args()
-    chosen = described(options.commits) if options.commits else commits()
+    given = described(options.commits)
+    chosen = given if given and not options.together else add_commits(commits(), given)
     status = run_history([one["commit"] for one in chosen], options.machine, options.rounds, options.cpu)
     together = add_commits(commits(), chosen)
     COMMITS.write_text(json.dumps(together, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,17 @@ def table(listed: Sequence[Mapping[str, str]], results: Mapping[str, Mapping[str
     return rows
 
 
+def control_steps(listed: Sequence[Mapping[str, str]], results: Mapping[str, Mapping[str, Any]]) -> float:
+    """The largest factor between neighbours of what no commit changes."""
+    most = 1.0
+    for case in CASES:
+        if case.title.startswith("*control:*"):
+            values = [measured(results[one["commit"]], case) for one in listed]
+            there = [value for value in values if value is not None]
+            most = max([most, *(max(a / b, b / a) for a, b in pairwise(there))])
+    return most
+
+
 def render(listed: Sequence[Mapping[str, str]], machine: Mapping[str, str], results: Mapping[str, Any]) -> str:
     """The page."""
     listed = [one for one in listed if one["commit"] in results]
@@ -95,8 +107,9 @@ def render(listed: Sequence[Mapping[str, str]], machine: Mapping[str, str], resu
         ),
         "",
         "Medians, smaller is better. In brackets: the ratio to the commit before, bold where it is more than "
-        f"{CHANGED:.0%} off 1; a dash: that commit cannot do it. The controls are the same code at every commit: how "
-        "far they move is how far to trust the rest.",
+        f"{CHANGED:.0%} off 1; a dash: that commit cannot do it. The controls are the same code at every commit: they "
+        f"moved by factors of up to {control_steps(listed, results):.2f} from one to the next, and what moved no more "
+        "than they did is noise.",
         "",
         *table(listed, results),
         "",
@@ -112,7 +125,7 @@ def draw(name: str, path: Path) -> None:
     """One of :data:`PICTURES`: time at each commit, divided by that at the first that has the case."""
     listed, _, results = kept()
     listed = [one for one in listed if one["commit"] in results]
-    with figure(path, 8, 4.5, "time / time at the first commit") as axes:
+    with figure(path, 10, 4.5, "time / time at the first commit") as axes:
         for number, case in enumerate(one for one in CASES if one.title.startswith(PICTURES[name])):
             points = [(place + 1, measured(results[one["commit"]], case)) for place, one in enumerate(listed)]
             there = [(place, value) for place, value in points if value is not None]
@@ -129,12 +142,13 @@ def draw(name: str, path: Path) -> None:
                 color=COLOURS[number % len(COLOURS)] if ours else "#000000",
             )
         axes.set_yscale("log")
-        ticks = (0.25, 0.5, 0.75, 1, 1.5, 2)
-        axes.set_yticks(ticks, map(str, ticks))
+        low, high = axes.get_ylim()
+        ticks = [tick for tick in (0.1, 0.15, 0.25, 0.5, 0.75, 1, 1.5, 2, 4, 8) if low <= tick <= high]
+        axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
         axes.set_xticks(range(1, len(listed) + 1), [f"{one['commit'][:7]}\n{one['date'][5:10]}" for one in listed])
         axes.grid(alpha=0.3)
-        axes.legend(frameon=False, fontsize="small")
+        axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize="small")
 
 
 def kept() -> tuple[list[dict[str, str]], dict[str, str], dict[str, dict[str, Any]]]:

@@ -100,6 +100,18 @@ def test_ratios_are_to_the_previous_and_to_the_first(monkeypatch: pytest.MonkeyP
     )
 
 
+def test_how_far_the_controls_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = (Case("a.T.time_d", (), "it"), Case("a.T.time_e", (), "*control:* other"))
+    monkeypatch.setattr(history_page, "CASES", cases)
+
+    def file(ours: float, other: float | None) -> dict[str, Any]:
+        rows = {"a.T.time_d": [[ours], []], "a.T.time_e": [[other], []]}
+        return {"result_columns": ["result", "params"], "results": rows}
+
+    results = {"a": file(9.0, 1.0), "b": file(1.0, None), "c": file(5.0, 0.8), "d": file(1.0, 0.9)}
+    assert history_page.control_steps([{"commit": letter} for letter in "abcd"], results) == pytest.approx(1.25)
+
+
 def test_commits_are_listed_once_and_by_date() -> None:
     one, two = {"commit": "1", "date": "2026-01-02"}, {"commit": "2", "date": "2026-01-01"}
     assert history.add_commits([one], [two, one]) == [two, one]
