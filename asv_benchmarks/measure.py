@@ -25,6 +25,7 @@ from .benchmarks.corpora import LATENCY_TEXTS, SLICE_BYTES, Missing, corpus, siz
 from .machine import pin
 from .ratios import OURS
 from .samples import Judge, Record, Rounds, add, beginning, interleaved, say, timed, wanted_names
+from .targets import named_peers
 
 __all__ = ["find_refusals", "measure_encode", "measure_latency"]
 
@@ -129,13 +130,15 @@ def measure_encode(
         del judges
         found = [record for key in keys for record in passes[key].records.values()]
 
-        chosen = wanted_names([record for record in found if record.cell != "unseen"], rounds, slow)
+        compared = [record for record in found if record.cell != "unseen"]
+        chosen = wanted_names(compared, rounds, slow, named_peers(vocabulary))
 
         def take(key: tuple[str, bool], turn: int, passes: Any = passes) -> None:
             passes[key].take(turn)
 
         def wanted(turn: int, keys: Any = keys, chosen: Any = chosen) -> list[tuple[str, bool]]:
-            return [key for key in keys if key[0] in chosen(turn)]
+            now = chosen(turn)
+            return [key for key in keys if key[0] in now]
 
         n = interleaved(keys, take, rounds, wanted)
         say(f"{vocabulary} {corpus_name}: {n} rounds")

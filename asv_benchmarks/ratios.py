@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from math import inf, sqrt
 from statistics import median
 from typing import Any, NamedTuple
@@ -106,11 +106,20 @@ def by_cell(records: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return list(found.values())
 
 
-def leaders(records: Iterable[dict[str, Any]], *, unsettled: bool) -> set[str]:
-    """The fastest exact peer of each cell, or of each whose ratio is not settled, and ours, if there are any."""
+def leaders(records: Iterable[dict[str, Any]], *, unsettled: bool, also: Collection[str] = ()) -> set[str]:
+    """The fastest exact peer of each cell, or of each whose ratio is not settled, and ours, if there are any.
+
+    Parameters
+    ----------
+    also : collection of str
+        Peers that matter wherever they are exact, for there are targets beside them.
+    """
     found = set()
     for cell in by_cell(records):
-        ranked = ratio_to_peer(cell)
-        if ranked is not None and not (unsettled and ranked[1].settled):
-            found |= {OURS, ranked[0]["backend"]}
+        fastest = fastest_peer(cell)
+        named = [record for record in cell if record["backend"] in also and record["exact"] and record["seconds"]]
+        for peer in [fastest, *named] if fastest else []:
+            ours = ours_beside(cell, peer)
+            if ours and ours["exact"] and not (unsettled and ratio_of(ours, peer).settled):
+                found |= {OURS, peer["backend"]}
     return found

@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "rounds": [options.rounds, options.most_rounds, options.most_seconds],
         "corpora": options.corpora,
         "task_corpora": [name for name in TASK_CORPORA if name in options.corpora] or options.corpora[:1],
-        "training_corpora": ["hamlet_lines"] if options.quick else list(TRAINING_CORPORA),
+        "training_corpora": _training_corpora(options),
         "limit_bytes": limit,
         "slow_bytes": int(1e6 * options.slow_megabytes),
     }
@@ -145,6 +145,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if "training" in options.kinds:
         keep({"records": _job(["training"], 2, two, job | {"vocabulary": ""})["records"]})
     return results
+
+
+def _training_corpora(options: argparse.Namespace) -> list[str]:
+    """The English one is the file of ``english_lines``."""
+    with_english = not options.quick and "english_lines" in options.corpora
+    return [name for name in TRAINING_CORPORA if name == "hamlet_lines" or with_english]
 
 
 def _names(text: str) -> list[str]:

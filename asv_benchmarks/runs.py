@@ -22,7 +22,19 @@ def read_runs(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
 
 
 def merged(runs: Mapping[str, dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """All entries of all runs, by table."""
+    """All entries of all runs, by table.
+
+    Raises
+    ------
+    ValueError
+        Two runs measured the same of one vocabulary.
+    """
+    made: dict[tuple[str, str], str] = {}
+    for name, run in runs.items():
+        for kind in {(record["table"], record["vocabulary"]) for record in run.get("records", [])}:
+            other = made.setdefault(kind, name)
+            if other != name:
+                raise ValueError(f"{other} and {name} both have {kind[0]!r} of {kind[1]!r}; render one of them")
     return {table: [entry for run in runs.values() for entry in run.get(table, [])] for table in _TABLES}
 
 

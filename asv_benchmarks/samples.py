@@ -104,18 +104,21 @@ def _rotated(keys: Sequence[Key], turn: int) -> Iterator[Key]:
         yield keys[(place + turn) % len(keys)]
 
 
-def wanted_names(records: Sequence[Record], rounds: Rounds, slow: Collection[str]) -> Callable[[int], set[str]]:
+def wanted_names(
+    records: Sequence[Record], rounds: Rounds, slow: Collection[str], also: Collection[str] = ()
+) -> Callable[[int], set[str]]:
     """Function of a round's number: which backends take part in it.
 
     All in the first rounds, without the slow ones after :data:`SLOW_ROUNDS`; then ours and the fastest exact peers of
-    the cells whose ratios have not settled. A slow one that is the fastest exact peer has as many rounds as the others.
+    the cells whose ratios have not settled, and those of ``also`` (:func:`~asv_benchmarks.ratios.leaders`), which have
+    as many rounds as the others even if they are slow.
     """
     names = {record.backend for record in records}
 
     def wanted(turn: int) -> set[str]:
         if turn < SLOW_ROUNDS:
             return names
-        chosen = leaders(map(vars, records), unsettled=turn >= rounds.least)
+        chosen = leaders(map(vars, records), unsettled=turn >= rounds.least, also=also)
         return chosen | (names - set(slow)) if turn < rounds.least else chosen
 
     return wanted

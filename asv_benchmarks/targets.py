@@ -10,7 +10,7 @@ from tools.references import family_of
 from .ratios import OURS, Ratio, fastest_peer, ours_beside, ratio_of
 from .tables import CELLS, adversarial_share, select, spans_cost, spread_words, table, threads_gain, unique
 
-__all__ = ["targets"]
+__all__ = ["FAMILIES", "named_peers", "targets"]
 
 #: Stands for the fastest exact peer that is not sentencepiece.
 OTHERS = "others"
@@ -31,6 +31,11 @@ FAMILIES = {
     "character_bpe": "Character BPE",
     "staged": "`tokenizer.json` with general stages",
 }
+
+
+def named_peers(vocabulary: str) -> set[str]:
+    """Libraries that the targets of a vocabulary name."""
+    return {peer for _, peer, *_ in _WANTED[family_of(vocabulary)] if peer is not None and peer != OTHERS}
 
 
 _HEAD = ["what", "wanted", "figure", "reached"]

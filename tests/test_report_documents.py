@@ -10,7 +10,7 @@ import pytest
 from asv_benchmarks import models_page, training_pages
 from asv_benchmarks.published import README, documents, planned
 from asv_benchmarks.records import write_results
-from asv_benchmarks.runs import read_runs, sources
+from asv_benchmarks.runs import merged, read_runs, sources
 from asv_benchmarks.sections import with_section
 
 pytest.importorskip("matplotlib")
@@ -30,9 +30,12 @@ def test_pages_are_what_was_recorded() -> None:
         assert path.read_text(encoding="utf-8") == text, path.name
 
 
-def test_each_vocabulary_is_rendered_from_one_run() -> None:
-    encoded = [{r["vocabulary"] for r in run["records"] if r["table"] == "encode"} for run in RUNS.values()]
-    assert sum(map(len, encoded)) == len(set().union(*encoded))
+def test_what_was_measured_twice_is_refused() -> None:
+    run = {"records": [{"table": "encode", "vocabulary": "gpt2"}]}
+    other = {"records": [{"table": "count", "vocabulary": "gpt2"}]}
+    assert len(merged({"a.json": run, "b.json": other})["records"]) == 2
+    with pytest.raises(ValueError, match=r"a.json and c.json both have 'encode' of 'gpt2'; render one of them"):
+        merged({"a.json": run, "b.json": other, "c.json": run})
 
 
 def test_pictures_are_what_the_results_give(tmp_path: Path) -> None:
@@ -79,3 +82,13 @@ def test_results_are_written_an_entry_a_line(tmp_path: Path) -> None:
         **results, "records": [{"seconds": [0.123456789]}, {"seconds": []}],
     }  # fmt: skip
     assert (tmp_path / "new" / "r.json").read_text(encoding="utf-8").count("\n") == 8
+
+
+def test_no_speed_is_typed_by_hand() -> None:
+    for page in [README, *(README.parent / "docs").glob("*.md"), *(README.parent / "docs/walkthroughs").glob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        if "\nWritten by `python -m asv_benchmarks." in text:
+            continue
+        text = re.sub(r"<!-- from here to the next mark.*?<!-- end of what", "", text, flags=re.DOTALL)
+        found = re.findall(r"[\d.]+ ?(?:[MG]B/s|[µm]s\b|(?:times|x) as (?:fast|long|quick|slow))", text)
+        assert found == [], page.name

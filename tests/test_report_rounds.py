@@ -11,8 +11,9 @@ import pytest
 from asv_benchmarks.benchmarks.common import Inexact
 from asv_benchmarks.curves import curves
 from asv_benchmarks.measure_tasks import Task, measure_task
-from asv_benchmarks.ratios import fastest_peer, ratio_of, ratio_to_peer
+from asv_benchmarks.ratios import fastest_peer, leaders, ratio_of, ratio_to_peer
 from asv_benchmarks.samples import Record, Rounds, add, interleaved, wanted_names
+from asv_benchmarks.targets import named_peers
 
 
 def record(backend: str, seconds: list[float], n_bytes: int = 1, **fields: Any) -> dict[str, Any]:
@@ -74,6 +75,15 @@ def test_rounds_go_on_until_the_ratio_of_ours_to_the_fastest_exact_peer_has_sett
     assert ratio_of(vars(found[0]), vars(found[1])).settled
     # B C A after A B C
     assert [name for turn, name in taken if turn == 1] == [*names[1:], names[0]]
+
+
+def test_a_peer_that_a_target_names_goes_on_as_well() -> None:
+    cell = [record("numba_nlp", [1.0] * 4), record("near", [2.0] * 4), record("named", [5.0, 9.0, 7.0, 5.0])]
+    assert leaders(cell, unsettled=True) == set()
+    assert leaders(cell, unsettled=True, also=["named", "absent"]) == {"numba_nlp", "named"}
+    assert leaders(cell, unsettled=False, also=["named"]) == {"numba_nlp", "near", "named"}
+    assert named_peers("t5") == {"sentencepiece"}
+    assert named_peers("gpt2") == set()
 
 
 def test_rounds_end_at_the_most_and_after_the_seconds() -> None:
