@@ -10,7 +10,7 @@
 Each commit is installed in asv's own environment, with the versions of ``asv.conf.json``, and measured by the
 benchmarks of this checkout (:mod:`asv_benchmarks.history_cases`). With ``--interleave-rounds`` the commits come by
 turns, so that what else the machine does is the same for all. asv keeps what it found in ``history``, a folder for each
-kind of machine.
+kind of machine. The exit status is asv's: 2 where a commit cannot do all of it, as old ones cannot.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def machine_name(here: dict[str, Any]) -> str:
 
 
 def run_history(names: Sequence[str], machine_is: str, rounds: int, cpu: int | None) -> int:
-    """Let asv measure commits, by turns; asv's exit status."""
+    """Let asv measure commits, by turns; asv's exit status, which is 2 where a commit cannot do all of it."""
     here = machine()
     environment = {**os.environ, **thread_environment(1)}
     asv = [sys.executable, "-m", "asv"]
