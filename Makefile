@@ -37,9 +37,10 @@ format: $(VENV)/.dev ## Format the code and repair what ruff can repair
 docs: $(VENV)/.docs ## Build the documentation as a web site, in build/site
 	$(RUN) -m tools.docs_site
 
-bench-smoke: $(VENV)/.bench ## Run the benchmarks once on little input, to see that they run; the numbers mean nothing
+bench-smoke: $(VENV)/.smoke ## Run the benchmarks once on little input, to see that they run; the numbers mean nothing
 	$(RUN) -m asv_benchmarks.report --quick --rounds 1 --vocab gpt2 --corpora hamlet_lines \
-		--kinds encode,latency,spans,threads,tasks --backends numba_nlp,tokenizers --results build/bench-smoke.json --out build/bench-smoke.md
+		--kinds encode,latency,spans,threads,tasks --backends numba_nlp,tokenizers --results build/bench-smoke.json \
+		--out build/bench-smoke.md
 	$(RUN) -m asv_benchmarks.smoke
 
 clean: ## Remove what these commands made
@@ -70,9 +71,13 @@ $(VENV)/.docs: pyproject.toml numba_nlp/_version.py constraints.txt | $(RUN)
 	$(PIP) --constraint constraints.txt --editable '.[docs]'
 	@touch $@ $(VENV)/.demo
 
+$(VENV)/.smoke: pyproject.toml numba_nlp/_version.py constraints.txt | $(RUN)
+	$(PIP) --constraint constraints.txt --editable '.[smoke]'
+	@touch $@ $(VENV)/.demo
+
 $(VENV)/.bench: pyproject.toml numba_nlp/_version.py constraints.txt | $(RUN)
 	$(PIP) --constraint constraints.txt --editable '.[bench]'
-	@touch $@ $(VENV)/.demo
+	@touch $@ $(VENV)/.smoke $(VENV)/.demo
 
 $(VENV)/.oldest: pyproject.toml numba_nlp/_version.py constraints-oldest.txt | $(RUN)
 	$(PIP) --constraint constraints-oldest.txt --editable '.[test]'

@@ -113,6 +113,16 @@ def test_the_smoke_run_has_each_class_once_a_backend() -> None:
     assert any(re.search(pattern, "bench_import.Import.timeraw_import") for pattern in found)
 
 
+def test_the_smoke_run_leaves_the_results_alone(tmp_path: Path) -> None:
+    made = json.loads(smoke.settings(tmp_path).read_text(encoding="utf-8"))
+    suite = REPOSITORY / "asv_benchmarks"
+    kept = json.loads((suite / "asv.conf.json").read_text(encoding="utf-8"))
+    for name in ("repo", "benchmark_dir"):
+        assert Path(made[name]).resolve() == (suite / kept[name]).resolve()
+    assert made["results_dir"] == str(tmp_path)
+    assert made["matrix"] == kept["matrix"]
+
+
 @pytest.mark.parametrize(
     ("line", "is_figure"),
     [

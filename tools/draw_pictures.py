@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numba_nlp as nlp
+from asv_benchmarks import history_page
 from numba_nlp.models import own_model
 from tools.files import CARRIED, ROOT
 from vocab_tools.editing.opening import OpenedVocabulary, open_vocabulary
@@ -111,6 +112,16 @@ def unigram_times(path: Path) -> None:
     _times("unigram", path, "Unigram: time by the size of the text")
 
 
+def history_batches(path: Path) -> None:
+    """Time of batches at some commits."""
+    history_page.draw("history_batches", path)
+
+
+def history_calls(path: Path) -> None:
+    """Time of single calls at some commits."""
+    history_page.draw("history_calls", path)
+
+
 def _times(algorithm: str, path: Path, title: str) -> None:
     curves: dict[str, Any] = json.loads(TIMINGS.read_text(encoding="utf-8"))[algorithm]["curves"]
     draw_curves({name: (curve["bytes"], curve["seconds"]) for name, curve in curves.items()}, path, title)
@@ -128,6 +139,8 @@ PICTURES: dict[str, Callable[[Path], None]] = {
         beams,
         bpe_times,
         unigram_times,
+        history_batches,
+        history_calls,
     )
 }
 

@@ -16,7 +16,6 @@ from unittest import mock
 
 from tools.blingfire_words import read_words, words_file
 from tools.files import find_file, made_folder
-from tools.sentencepiece_to_tokenizer_json import convert_model
 from tools.tiktoken_to_tokenizer_json import PATTERNS, convert_ranks, tokenizer_json
 
 __all__ = [
@@ -282,6 +281,9 @@ def tokenizer_json_path(vocabulary: str) -> Path:
 
         made = json.loads(BertTokenizer(str(source), do_lower_case=WORDPIECE[vocabulary][2])._tokenizer.to_str())
     elif vocabulary in SENTENCEPIECE_MODELS:
+        # imports of this project's wait: benchmarks of today measure commits that do not have all of it
+        from tools.sentencepiece_to_tokenizer_json import convert_model
+
         made = convert_model(sentencepiece_file(vocabulary))
     elif vocabulary in CHARACTER_BPE:
         made = _character_json(vocabulary)
