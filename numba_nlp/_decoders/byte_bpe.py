@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from numba_nlp._decoders.decoder import Decoder
-from numba_nlp._decoders.ids import refuse
+from numba_nlp._decoders.ids import checked_ids, refuse
 from numba_nlp.byte_alphabet import bytes_of, written
-from numba_nlp.kernels.segment.decode import decode_rows, decoded_length
+from numba_nlp.kernels.segment.decode import decode_ids, decode_rows, decoded_length
 from numba_nlp.kernels.tables.hashing import find_piece
 
 __all__ = ["ByteBpeDecoder"]
 
 #: Spare bytes that let the kernel copy 16 at a time.
 _SPARE = 16
+#: Bytes of an id that one text has room for at first.
+_BYTES_PER_ID = 8
 
 
 class ByteBpeDecoder(Decoder):
@@ -35,6 +37,21 @@ class ByteBpeDecoder(Decoder):
         ends = np.empty(offsets.size, np.int64)
         decode_rows(self.vocabulary["piece_bytes"], *pieces, values, offsets, int(skip_special), out, ends, where)
         return out, ends
+
+    def decode_bytes(self, ids: ArrayLike, skip_special: bool) -> bytes:
+        given = checked_ids(self.vocabulary, ids, None)
+        vocabulary, where = self.vocabulary, np.zeros(1, np.int64)
+        # most texts have fewer bytes than this: one call where two would measure first
+        out = np.empty(_BYTES_PER_ID * given.size + _SPARE, np.uint8)
+        n = int(
+            decode_ids(
+                vocabulary["piece_bytes"], vocabulary["piece_offsets"], vocabulary["piece_kinds"], given, 0, given.size,
+                int(skip_special), 0, out, where,
+            )
+        )  # fmt: skip
+        if n < 0 or self._cleans_up:
+            return super().decode_bytes(given, skip_special)
+        return out[:n].tobytes()
 
     def spelling(self, token_id: int) -> str:
         return written(self.decode_bytes([token_id], False))

@@ -91,7 +91,10 @@ class Decoder(ABC):
         UnknownTokenError, TypeError
         """
         given = checked_ids(self.vocabulary, ids, None)
-        data, ends = self._rows(given, read_only(np.array([0, given.size])), skip_special, True)
+        bounds = np.zeros(2, np.int64)
+        bounds[1] = given.size
+        bounds.flags.writeable = False
+        data, ends = self._rows(given, bounds, skip_special, True)
         return data[: int(ends[1])].tobytes()
 
     def settled_length(self, ids: NDArray[np.int32], text: str, skip_special: bool) -> int:

@@ -17,6 +17,9 @@ from numba_nlp.vocabulary import Vocabulary
 __all__ = ["check_errors", "checked_ids", "gathered_rows", "known_id", "read_only", "refuse"]
 
 
+_ERRORS = ("strict", "replace", "ignore")
+
+
 def check_errors(errors: str) -> None:
     """Refuse unknown values of the option.
 
@@ -24,7 +27,8 @@ def check_errors(errors: str) -> None:
     ------
     ValueError
     """
-    choice("errors", errors, ("strict", "replace", "ignore"))
+    if type(errors) is not str or errors not in _ERRORS:
+        choice("errors", errors, _ERRORS)
 
 
 def gathered_rows(vocabulary: Vocabulary, ids: Ragged | NDArray[Any] | Iterable[ArrayLike]) -> Ragged:
@@ -60,6 +64,8 @@ def checked_ids(vocabulary: Vocabulary, ids: ArrayLike, row: int | None) -> NDAr
 
     Where rows have no number, one id alone is a row of it.
     """
+    if type(ids) is np.ndarray and ids.dtype == np.int32 and ids.ndim == 1 and ids.flags.c_contiguous:
+        return read_only(ids)
     try:
         given = np.asarray(ids)
     except ValueError:  # rows of different lengths
@@ -83,6 +89,10 @@ def checked_ids(vocabulary: Vocabulary, ids: ArrayLike, row: int | None) -> NDAr
     if given.size and given.dtype.kind not in "iu" and given is not exact:
         raise TypeError(f"{_which(row)} must be whole numbers, got {given.dtype}")
     if given.dtype != np.int32:
+        if given.dtype == np.int64:
+            narrow = given.astype(np.int32)
+            if (narrow == given).all():  # negative ones are refused with other unknown ones
+                return read_only(narrow)
         outside = (given < 0) | (given > np.iinfo(np.int32).max) if given.size else np.zeros(0, np.bool_)
         if outside.any():
             at = int(np.argmax(outside))

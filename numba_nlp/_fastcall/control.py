@@ -7,6 +7,7 @@ a block.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +37,11 @@ ENCODE_ROWS, ENCODE_UNSEEN, AS_UTF8, CLEAR_ERROR, NEW_REFERENCE, NONE, TUPLE_ITE
 NEW_ARRAY, ARRAY_TYPE, SINGLE_IDS, SINGLE_PLACES, SINGLE_SHAPE, SINGLE_ROOM = range(7, 13)
 MODEL_ROWS, TEXT, ID_TABLE, LEFT_ALONE = range(13, 17)
 WATCHED, N_WATCHED, WATCHED_TABLE, WATCHED_PAIRS, WATCHED_BYTES, WATCHED_OFFSETS, N_TOKENS = range(17, 24)
-IS_COUNTED, FEW_IDS, FEW_ROOM, FEW_ENDS = range(24, 28)
-TABLES = 28
+IS_COUNTED, FEW_IDS, FEW_ROOM, FEW_ENDS, ENCODE_NAME, COUNT_NAME = range(24, 30)
+TABLES = 30
 
+#: The methods in Python that methods in C leave calls to. Interned, as the interpreter looks for such names at once.
+_METHOD_NAMES = sys.intern("_encode"), sys.intern("_count")
 #: Places of PyArray_Type and PyArray_New in numpy's table of C functions; fixed by numpy's binary interface.
 NUMPY_ARRAY_TYPE, NUMPY_NEW_ARRAY = 2, 93
 
@@ -236,6 +239,7 @@ class ControlBlock:
         block[CLEAR_ERROR] = python_function_address("PyErr_Clear")
         block[NEW_REFERENCE] = python_function_address("Py_IncRef")
         block[NONE] = id(None)
+        block[ENCODE_NAME], block[COUNT_NAME] = map(id, _METHOD_NAMES)
         block[NEW_ARRAY] = functions[NUMPY_NEW_ARRAY]
         block[ARRAY_TYPE] = functions[NUMPY_ARRAY_TYPE]
         watched_table = np.zeros(256, np.uint8)

@@ -16,22 +16,33 @@ from typing import Any
 
 import numpy as np
 
-from numba_nlp._fastcall.control import IS_COUNTED
+from numba_nlp._fastcall.control import COUNT_NAME, ENCODE_NAME, IS_COUNTED
 from numba_nlp._fastcall.interpreter import Direct, Holder, has_vector_calls
 from numba_nlp._fastcall.single import block_of, encode_one, find_ids, new_array
 from numba_nlp._fastcall.values import FIRST, c_text, load, python_call
-from numba_nlp._jit import NativeFunction, native
+from numba_nlp._jit import NativeFunction, inlined, native
 
 __all__ = ["bound", "give_method", "text_function"]
 
 #: Kinds of arguments of ``PyMethodDef``: a vector of positional ones, and names of the others; or one.
 _METH_FASTCALL_KEYWORDS, _METH_O = 0x80 | 0x02, 0x08
 
-_get_attribute = python_call("PyObject_GetAttrString", 2)
+_get = python_call("PyObject_GetAttr", 2)
+_get_by_text = python_call("PyObject_GetAttrString", 2)
 _call = python_call("PyObject_Vectorcall", 4)
 _let_go = python_call("Py_DecRef", 1)
 _new_int = python_call("PyLong_FromSsize_t", 1)
 _ENCODE, _COUNT = c_text("_encode"), c_text("_count")
+
+
+@inlined
+def _leave(method, arguments, n, names):
+    """Call a method in Python, to which the reference is given up; 0, with an error set, stands for none."""
+    if method == 0:
+        return np.int64(0)
+    made = _call(method, arguments, n, names)
+    _let_go(method)
+    return made
 
 
 @native("int64(int64, int64, int64, int64)")
@@ -53,35 +64,28 @@ def encode_method(owner, arguments, n, names):
         Address of a new array; 0 with an error set.
     """
     holder = load(owner + FIRST)
-    if holder != 0 and n == 1 and names == 0:
-        block = block_of(holder)
+    if holder == 0:
+        return _leave(_get_by_text(owner, _ENCODE()), arguments, n, names)
+    block = block_of(holder)
+    if n == 1 and names == 0:
         n_ids = find_ids(block, load(arguments))
         if n_ids >= 0:
             return new_array(block, n_ids)
-    method = _get_attribute(owner, _ENCODE())
-    if method == 0:
-        return np.int64(0)
-    made = _call(method, arguments, n, names)
-    _let_go(method)
-    return made
+    return _leave(_get(owner, load(block + 8 * ENCODE_NAME)), arguments, n, names)
 
 
 @native("int64(int64, int64, int64, int64)")
 def count_method(owner, arguments, n, names):
     """``Tokenizer.count`` as :func:`encode_method`; its method in Python is ``_count``."""
     holder = load(owner + FIRST)
-    if holder != 0 and n == 1 and names == 0:
-        block = block_of(holder)
-        if load(block + 8 * IS_COUNTED) != 0:
-            n_ids = find_ids(block, load(arguments))
-            if n_ids >= 0:
-                return _new_int(n_ids)
-    method = _get_attribute(owner, _COUNT())
-    if method == 0:
-        return np.int64(0)
-    made = _call(method, arguments, n, names)
-    _let_go(method)
-    return made
+    if holder == 0:
+        return _leave(_get_by_text(owner, _COUNT()), arguments, n, names)
+    block = block_of(holder)
+    if n == 1 and names == 0 and load(block + 8 * IS_COUNTED) != 0:
+        n_ids = find_ids(block, load(arguments))
+        if n_ids >= 0:
+            return _new_int(n_ids)
+    return _leave(_get(owner, load(block + 8 * COUNT_NAME)), arguments, n, names)
 
 
 class _Definition(ctypes.Structure):
