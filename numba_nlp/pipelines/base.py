@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._arguments import flag
+from numba_nlp.generation.looks import looked_at_once
 from numba_nlp.pipelines.batches import Batching, plan_batches
 from numba_nlp.pipelines.call_options import CALL_OPTIONS, CallOptions
 from numba_nlp.pipelines.failures import FailedRow
@@ -343,9 +344,11 @@ class Pipeline:
         lengths = units.lengths
         batches = plan_batches(lengths, batching)
         outputs = []
-        for batch in batches:
-            outputs.append(self.forward(units, batch, options, watch))
-            advance(batch.size / lengths.size * len(rows))
+        # which takes about a millisecond, as long as a small model computes a batch
+        with looked_at_once():
+            for batch in batches:
+                outputs.append(self.forward(units, batch, options, watch))
+                advance(batch.size / lengths.size * len(rows))
         return self.assemble(checked, units, batches, outputs, options, watch)
 
     def _run_or_fail(
