@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._arguments import flag
+from numba_nlp.errors import UnknownIdError
 from numba_nlp.generation.looks import looked_at_once
 from numba_nlp.pipelines.batches import Batching, plan_batches
 from numba_nlp.pipelines.call_options import CALL_OPTIONS, CallOptions
@@ -38,11 +39,18 @@ class Units(Protocol):
     ----------
     lengths : int64[units]
         In tokens.
+    numbers : int64[units]
+        Of the row of each, in the call.
     """
 
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Length of each."""
+        ...
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Number of the row of each."""
         ...
 
 
@@ -347,7 +355,10 @@ class Pipeline:
         # which takes about a millisecond, as long as a small model computes a batch
         with looked_at_once():
             for batch in batches:
-                outputs.append(self.forward(units, batch, options, watch))
+                try:
+                    outputs.append(self.forward(units, batch, options, watch))
+                except UnknownIdError as error:
+                    raise error.of_row(int(units.numbers[batch[error.row]])) from error
                 advance(batch.size / lengths.size * len(rows))
         return self.assemble(checked, units, batches, outputs, options, watch)
 
