@@ -21,6 +21,7 @@ from numba_nlp.generation.looks import looked_at_once
 from numba_nlp.pipelines.batches import Batching, plan_batches
 from numba_nlp.pipelines.call_options import CALL_OPTIONS, CallOptions
 from numba_nlp.pipelines.failures import FailedRow
+from numba_nlp.pipelines.option_hints import unknown_option
 from numba_nlp.pipelines.progress import rows_bar
 from numba_nlp.pipelines.rows import Inputs, check_text, take_texts
 from numba_nlp.pipelines.stopwatch import Stopwatch
@@ -155,7 +156,7 @@ class Pipeline:
         known = [field.name for field in fields(defaults)]
         for name in options:
             if name not in known:
-                raise TypeError(f"task {self.task!r} has no option {name!r}; it has {', '.join(known) or 'none'}")
+                raise unknown_option(self.task, name, known)
         return replace(defaults, **options) if options else defaults
 
     # what a task says --------------------------------------------------------------------------------------------
