@@ -135,7 +135,8 @@ def run_job(job: Job) -> Outcome:
             )
     seen = Tally()
     with progress_bar(job.sources, job.progress) as bar:
-        write_rows(path, job.target.kind, _results(job, seen, bar), job.metadata, job.packing)
+        blocks = write_rows(path, job.target.kind, _results(job, seen, bar), job.metadata, job.packing)
+    seen.add_blocks(blocks)
     return Outcome(seen, 1, 0, [])
 
 
@@ -248,7 +249,7 @@ class _Folder:
                 seen += part
                 yield result
 
-        write_rows(manifest.folder / name, job.target.kind, results(), job.metadata, job.packing)
+        seen.add_blocks(write_rows(manifest.folder / name, job.target.kind, results(), job.metadata, job.packing))
         manifest.finished(record, name, seen)
         self.seen += seen
         self.n_files += 1

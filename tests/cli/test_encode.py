@@ -143,6 +143,35 @@ def test_packed_blocks(run, tok, tmp_path):
     assert (blocks.block_size, blocks.vocabulary_digest) == (16, tok.vocabulary.digest)
 
 
+def test_blocks_are_counted_and_files_without_one_are_told(run, tok, tmp_path):
+    write_lines(tmp_path / "a.txt", LINES)
+    write_lines(tmp_path / "b.txt", ["the"])
+    packed = ("--separator", SPECIAL, "--to", "packed")
+    # a row, then a separator before each further one
+    n_ids = tok.encode_batch(LINES, special="plain").n_values + len(LINES) - 1
+    note = "ids were all left out; take a smaller --block-size, or --remainder pad or keep"
+    result = run("encode", "a.txt", "-o", "out.bin", "--block-size", 4, *packed)
+    assert f" tokens, {n_ids // 4} full blocks (" in result.stdout
+    assert note not in result.stderr
+    result = run("encode", "a.txt", "-o", "out.bin", "--block-size", n_ids, *packed)
+    assert " tokens, 1 full block (" in result.stdout
+    result = run("encode", "a.txt", "-o", "out.bin", "--block-size", n_ids + 1, *packed)
+    assert " tokens, 0 full blocks (" in result.stdout
+    assert f"note: 1 file has no full block: its {note}" in result.stderr
+    for remainder, n_blocks in (("keep", 0), ("pad", 1)):
+        more = ("--block-size", n_ids + 1, "--remainder", remainder, "--json")
+        result = run("encode", "a.txt", "-o", "out.bin", *more, *packed)
+        assert json.loads(result.stdout)["blocks"] == n_blocks
+        assert note not in result.stderr
+    # what an earlier run finished is counted too
+    for _ in range(2):
+        result = run("encode", "a.txt", "b.txt", "-o", "out/", "--block-size", n_ids, *packed)
+        assert " tokens, 1 full block (" in result.stdout
+        assert f"note: 1 file has no full block: its {note}" in result.stderr
+    result = run("encode", "a.txt", "b.txt", "-o", "more/", "--block-size", 10**6, *packed)
+    assert f"note: 2 files have no full block: their {note}" in result.stderr
+
+
 def test_the_standard_input_and_output(run, tok, tmp_path):
     ids = [tok.encode(text, special="plain").tolist() for text in LINES]
     data = "".join(f"{line}\n" for line in LINES)
