@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pyarrow as pa
@@ -170,6 +171,21 @@ def test_blocks_are_counted_and_files_without_one_are_told(run, tok, tmp_path):
         assert f"note: 1 file has no full block: its {note}" in result.stderr
     result = run("encode", "a.txt", "b.txt", "-o", "more/", "--block-size", 10**6, *packed)
     assert f"note: 2 files have no full block: their {note}" in result.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs locks of POSIX")
+def test_what_a_killed_run_left_of_the_same_output_is_removed(run, tmp_path):
+    write_lines(tmp_path / "a.txt", LINES)
+    (tmp_path / "out").mkdir()
+    names = [".out.jsonl.7.0123456789ab.tmp", ".other.jsonl.7.0123456789ab.tmp"]
+    names += [f"out/.{name}.7.0123456789ab.tmp" for name in ("a.jsonl", "_manifest.json", "a.parquet")]
+    for name in names:
+        (tmp_path / name).write_bytes(b"half")
+        os.utime(tmp_path / name, (1, 1))
+    run("encode", "a.txt", "-o", "out.jsonl")
+    assert [name for name in names if (tmp_path / name).exists()] == names[1:]
+    run("encode", "a.txt", "-o", "out/", "--to", "jsonl")
+    assert [name for name in names if (tmp_path / name).exists()] == [names[1], names[4]]
 
 
 def test_the_standard_input_and_output(run, tok, tmp_path):
