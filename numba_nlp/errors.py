@@ -15,6 +15,7 @@ __all__ = [
     "RowError",
     "SourceFormatError",
     "SpecialTokenError",
+    "UnknownIdError",
     "UnknownTokenError",
     "UnsupportedFeatureError",
     "VocabularyFormatError",
@@ -102,6 +103,36 @@ class RowError(NumbaNlpError, ValueError):
 
     def __reduce__(self) -> tuple[type[RowError], tuple[str, int]]:
         return (RowError, (str(self), self.row))
+
+
+class UnknownIdError(NumbaNlpError, ValueError):
+    """An id that a model does not have: its ids are from 0 to ``size - 1``.
+
+    Attributes
+    ----------
+    name : str
+        What the ids are called.
+    id, size : int
+    row, position : int
+        Where it stands.
+    """
+
+    def __init__(self, name: str, id: int, size: int, row: int, position: int) -> None:
+        super().__init__(
+            f"`{name}` must be from 0 to {size - 1}, the model has no {id} (row {row}, position {position})"
+        )
+        self.name, self.id, self.size, self.row, self.position = name, id, size, row, position
+
+    def of_row(self, number: int) -> RowError:
+        """The same of an input of a call, of which the row of a batch was made."""
+        return RowError(
+            f"row {number}: `{self.name}` must be from 0 to {self.size - 1}, the model has no {self.id}; take the "
+            "tokenizer that belongs to the model",
+            number,
+        )
+
+    def __reduce__(self) -> tuple[type[UnknownIdError], tuple[str, int, int, int, int]]:
+        return (UnknownIdError, (self.name, self.id, self.size, self.row, self.position))
 
 
 class SpecialTokenError(NumbaNlpError, ValueError):

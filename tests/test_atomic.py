@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
 
-from numba_nlp._atomic import atomic_writer
+from numba_nlp._atomic import atomic_writer, remove_unfinished
 
 
 def test_a_file_is_whole_or_as_it_was(tmp_path):
@@ -72,3 +74,66 @@ def test_a_pipe_is_written_into(tmp_path):
     reader.join(10)
     assert read == [b"content"]
     assert pipe.is_fifo()
+
+
+#: Begins a file and waits, until it is killed.
+WRITER = """
+import sys
+from numba_nlp._atomic import atomic_writer
+with atomic_writer(sys.argv[1]) as stream:
+    stream.write(b"half")
+    stream.flush()
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs locks of POSIX")
+def test_what_killed_processes_left_is_removed_and_what_is_written_stays(tmp_path):
+    def leftover():
+        return sorted(path.name for path in tmp_path.iterdir())
+
+    def old(path):
+        os.utime(path, (1, 1))
+
+    def remove(*names):
+        remove_unfinished(tmp_path, names.__contains__)
+
+    path = tmp_path / "file"
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"begun\n"
+        (temporary,) = tmp_path.glob(".*.tmp")
+        old(temporary)
+        remove("file")
+        assert leftover() == [temporary.name]
+        process.kill()
+    remove("another")
+    assert leftover() == [temporary.name]
+    # one that was just made may not be locked yet
+    os.utime(temporary)
+    remove("file")
+    assert leftover() == [temporary.name]
+    old(temporary)
+    foreign = tmp_path / ".file.notes.tmp"
+    foreign.write_bytes(b"of somebody else")
+    old(foreign)
+    remove("file", "file.notes")
+    assert leftover() == [foreign.name]
+    remove_unfinished(tmp_path / "missing", bool)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="counts open files as POSIX systems show them")
+def test_no_file_stays_open(tmp_path):
+    def fails():
+        with atomic_writer(tmp_path / "file"):
+            raise RuntimeError
+
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(5):
+        with atomic_writer(tmp_path / "file") as stream:
+            stream.write(b"content")
+        with pytest.raises(RuntimeError):
+            fails()
+    assert len(os.listdir("/dev/fd")) == before

@@ -28,7 +28,7 @@ def _ours(backend: Any, pad_token: str) -> Callable[[list[str]], Matrices]:
     def call(given: list[str]) -> Matrices:
         found = tokenizer(
             given, padding="max_length", truncation=True, max_length=WIDTH, pad_token=pad_token,
-            return_attention_mask=True, num_threads=1,
+            return_attention_mask=True, return_token_type_ids=False, num_threads=1,
         )  # fmt: skip
         return found.input_ids, found.attention_mask
 
@@ -52,7 +52,10 @@ def _transformers(backend: Any, pad_token: str) -> Callable[[list[str]], Matrice
     tokenizer.pad_token = pad_token
 
     def call(given: list[str]) -> Matrices:
-        found = tokenizer(given, padding="max_length", truncation=True, max_length=WIDTH, return_tensors="np")
+        found = tokenizer(
+            given, padding="max_length", truncation=True, max_length=WIDTH, return_token_type_ids=False,
+            return_tensors="np",
+        )  # fmt: skip
         return found["input_ids"], found["attention_mask"]
 
     return call
@@ -93,7 +96,7 @@ PADDERS: dict[str, Callable[[Backend, str], Callable[[list[str]], Matrices]]] = 
 
 
 class Padding:
-    """The special tokens of the vocabulary, at most 128 ids a row, padding to 128; warm.
+    """The special tokens of the vocabulary, at most 128 ids a row, padding to 128; warm. Nobody makes types.
 
     Matrices are compared with those of tokenizers; a library that gives others is left out.
     """

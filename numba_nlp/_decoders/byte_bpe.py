@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numba_nlp._decoders.decoder import Decoder
-from numba_nlp._decoders.ids import checked_ids, refuse
+from numba_nlp._decoders.ids import checked_ids, refuse, refuse_in_rows
 from numba_nlp.byte_alphabet import bytes_of, written
 from numba_nlp.kernels.segment.decode import decode_ids, decode_rows, decoded_length
 from numba_nlp.kernels.tables.hashing import find_piece
@@ -30,9 +30,7 @@ class ByteBpeDecoder(Decoder):
         first, last = int(offsets[0]), int(offsets[-1])
         n = int(decoded_length(*pieces, values, first, last, int(skip_special), where))
         if n < 0:
-            at = int(where[0])
-            row = int(np.searchsorted(offsets, at, side="right")) - 1
-            refuse(self.vocabulary, values, at, None if single else row, at - int(offsets[row]))
+            refuse_in_rows(self.vocabulary, values, offsets, int(where[0]), single)
         out = np.empty(n + _SPARE, np.uint8)
         ends = np.empty(offsets.size, np.int64)
         decode_rows(self.vocabulary["piece_bytes"], *pieces, values, offsets, int(skip_special), out, ends, where)

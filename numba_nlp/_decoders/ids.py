@@ -14,7 +14,7 @@ from numba_nlp.kernels.segment.decode import KIND_ABSENT
 from numba_nlp.ragged import Ragged
 from numba_nlp.vocabulary import Vocabulary
 
-__all__ = ["check_errors", "checked_ids", "gathered_rows", "known_id", "read_only", "refuse"]
+__all__ = ["check_errors", "checked_ids", "gathered_rows", "known_id", "read_only", "refuse", "refuse_in_rows"]
 
 
 _ERRORS = ("strict", "replace", "ignore")
@@ -129,3 +129,11 @@ def refuse(vocabulary: Vocabulary, ids: NDArray[Any], index: int, row: int | Non
         f"id {int(ids[index])} ({where}) is not in the vocabulary, whose ids go from 0 to {vocabulary.size - 1}"
         + (" with gaps" if 0 <= int(ids[index]) < vocabulary.size else "")
     )
+
+
+def refuse_in_rows(
+    vocabulary: Vocabulary, values: NDArray[np.int32], offsets: NDArray[np.int64], index: int, single: bool
+) -> NoReturn:
+    """The same for the ids of rows; ``single``: there is one row, which the caller does not count."""
+    row = int(np.searchsorted(offsets, index, side="right")) - 1
+    refuse(vocabulary, values, index, None if single else row, index - int(offsets[row]))

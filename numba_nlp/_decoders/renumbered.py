@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._decoders.decoder import Decoder
-from numba_nlp._decoders.ids import read_only, refuse
+from numba_nlp._decoders.ids import read_only, refuse_in_rows
 from numba_nlp._schemas.renumbered import ABSENT, FOREIGN, KEPT, SILENT, SPECIAL
 from numba_nlp.kernels.segment import decode_sentencepiece
 from numba_nlp.kernels.segment.decode_character import finish_rows
@@ -51,9 +51,7 @@ class RenumberedDecoder(Decoder):
         tables = self._tables
         where = np.zeros(1, np.int64)
         if int(decoded_room(tables, values, int(offsets[0]), int(offsets[-1]), where)) < 0:
-            at = int(where[0])
-            row = int(np.searchsorted(offsets, at, side="right")) - 1
-            refuse(self.vocabulary, values, at, None if single else row, at - int(offsets[row]))
+            refuse_in_rows(self.vocabulary, values, offsets, int(where[0]), single)
         values, offsets = values[offsets[0] : offsets[-1]], offsets - offsets[0]
         kinds = self.vocabulary["token_kinds"]
         if skip_special:

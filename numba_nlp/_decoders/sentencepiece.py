@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._decoders.decoder import Decoder
-from numba_nlp._decoders.ids import read_only, refuse
+from numba_nlp._decoders.ids import read_only, refuse_in_rows
 from numba_nlp.kernels.segment import decode_sentencepiece, normalizer_tables
 from numba_nlp.kernels.segment.decode_sentencepiece import (
     DROP_FIRST_SPACE,
@@ -63,9 +63,7 @@ class SentencePieceDecoder(Decoder):
         where = np.zeros(1, np.int64)
         n = int(decoded_room(tables, values, int(offsets[0]), int(offsets[-1]), where))
         if n < 0:
-            at = int(where[0])
-            row = int(np.searchsorted(offsets, at, side="right")) - 1
-            refuse(self.vocabulary, values, at, None if single else row, at - int(offsets[row]))
+            refuse_in_rows(self.vocabulary, values, offsets, int(where[0]), single)
         # a character of bytes is written four at a time
         out = np.empty(n + 4, np.uint8)
         ends = np.empty(offsets.size, np.int64)

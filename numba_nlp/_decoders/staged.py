@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._decoders.decoder import Decoder
-from numba_nlp._decoders.ids import known_id, read_only, refuse
+from numba_nlp._decoders.ids import known_id, read_only, refuse_in_rows
 from numba_nlp.errors import STATUS_OUTPUT_FULL
 from numba_nlp.kernels.segment.decode import decoded_length
 from numba_nlp.kernels.segment.decode_tokens import (
@@ -39,9 +39,7 @@ class StagedDecoder(Decoder):
         first, last = int(offsets[0]), int(offsets[-1])
         n = int(decoded_length(*pieces, values, first, last, int(skip_special), where))
         if n < 0:
-            at = int(where[0])
-            row = int(np.searchsorted(offsets, at, side="right")) - 1
-            refuse(self.vocabulary, values, at, None if single else row, at - int(offsets[row]))
+            refuse_in_rows(self.vocabulary, values, offsets, int(where[0]), single)
         n_rows = offsets.size - 1
         # some step may make a token of a row without any
         room = last - first + n_rows + 1

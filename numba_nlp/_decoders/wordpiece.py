@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._decoders.decoder import Decoder
-from numba_nlp._decoders.ids import known_id, read_only, refuse
+from numba_nlp._decoders.ids import known_id, read_only, refuse_in_rows
 from numba_nlp.kernels.segment.decode import decode_rows, decoded_length
 from numba_nlp.kernels.segment.decode_wordpiece import choose_forms
 from numba_nlp.kernels.segment.wordpiece_memory import FURTHER_BYTE
@@ -39,9 +39,7 @@ class WordPieceDecoder(Decoder):
         first, last = int(offsets[0]), int(offsets[-1])
         n = int(decoded_length(*pieces, forms, first, last, int(skip_special), where))
         if n < 0:
-            at = int(where[0])
-            row = int(np.searchsorted(offsets, at, side="right")) - 1
-            refuse(self.vocabulary, values, at, None if single else row, at - int(offsets[row]))
+            refuse_in_rows(self.vocabulary, values, offsets, int(where[0]), single)
         out = np.empty(n + _SPARE, np.uint8)
         ends = np.empty(offsets.size, np.int64)
         decode_rows(self.vocabulary["decoded_bytes"], *pieces, forms, offsets, int(skip_special), out, ends, where)

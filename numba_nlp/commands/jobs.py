@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import typer
 
+from numba_nlp._atomic import remove_unfinished
 from numba_nlp._command_line import one_line
 from numba_nlp.commands.files import Target
 from numba_nlp.commands.manifest import Manifest, Record, key_of
@@ -133,9 +134,12 @@ def run_job(job: Job) -> Outcome:
                 "pass --overwrite",
                 param_hint="--output",
             )
+        names = {Path(os.path.realpath(written)).name for written in (path, beside)}
+        remove_unfinished(Path(os.path.realpath(path)).parent, names.__contains__)
     seen = Tally()
     with progress_bar(job.sources, job.progress) as bar:
-        write_rows(path, job.target.kind, _results(job, seen, bar), job.metadata, job.packing)
+        blocks = write_rows(path, job.target.kind, _results(job, seen, bar), job.metadata, job.packing)
+    seen.add_blocks(blocks)
     return Outcome(seen, 1, 0, [])
 
 
@@ -192,6 +196,8 @@ class _Folder:
             self._check_command(manifest, source)
             self._claim(manifest, source, self._name(source, 0), is_new=not manifest.knows(source))
         self._new = {key_of(source) for source in job.sources if not manifest.knows(source)}
+        mine = (self.ending, f"{self.ending}.json", manifest.path.name)
+        remove_unfinished(folder, lambda name: name.endswith(mine))
         records = manifest.begin(job.sources, anew=job.overwrite)
         try:
             with progress_bar(job.sources, job.progress) as bar:
@@ -248,7 +254,7 @@ class _Folder:
                 seen += part
                 yield result
 
-        write_rows(manifest.folder / name, job.target.kind, results(), job.metadata, job.packing)
+        seen.add_blocks(write_rows(manifest.folder / name, job.target.kind, results(), job.metadata, job.packing))
         manifest.finished(record, name, seen)
         self.seen += seen
         self.n_files += 1

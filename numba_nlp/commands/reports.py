@@ -53,6 +53,7 @@ class Report:
                 "files": outcome.n_files,
                 "skipped": outcome.n_skipped,
                 **seen.to_json(),
+                **({"blocks": seen.blocks} if target.kind == "packed" else {}),
                 "errors": outcome.errors,
                 "seconds": round(seconds, 3),
             }
@@ -69,6 +70,8 @@ class Report:
             finished = f", {outcome.n_skipped:,} finished before" if outcome.n_skipped else ""
             files = f"{outcome.n_files:,} files{finished}; "
         counted = f", {seen.tokens:,} {what}" if what else ""
+        if target.kind == "packed":
+            counted += f", {seen.blocks:,} full block{'' if seen.blocks == 1 else 's'}"
         name = "standard output" if target.is_stdout else target.path
         return f"{name}: {files}{seen.rows:,} rows{counted} ({seconds:.1f} s)"
 

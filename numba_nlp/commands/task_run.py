@@ -27,6 +27,8 @@ from numba_nlp.errors import NumbaNlpError
 __all__ = ["FORMATS", "TaskCall", "run_task"]
 
 FORMATS = ("jsonl", "parquet", "arrow", "text")
+#: What tasks give that is no text.
+_NO_LINES = {"answer": "answers with their places", "classify": "labels with their scores", "tag_tokens": "entities"}
 #: How errors of rows begin; the number is that of a row in one call, which nobody knows.
 _ROW = re.compile(r"^row \d+: ")
 
@@ -87,6 +89,7 @@ def run_task(call: TaskCall) -> None:
         if _is_file(text):
             raise typer.BadParameter(f"{text} names a file; pass --file {text}", param_hint="TEXT...")
     target = find_target(call.output, call.target_format, FORMATS, on_stdout="jsonl")
+    _refuse_text(call, target)
     report = Report(call.as_json, nulls=call.nulls)
     with errors_in_one_line():
         sources = [Source("arguments", "arguments")] if call.texts else []
@@ -151,6 +154,25 @@ def run_task(call: TaskCall) -> None:
         report.show(target, outcome, "")
     else:
         report.remark(outcome.seen)
+
+
+def _refuse_text(call: TaskCall, target: Target) -> None:
+    """Refuse lines of text for results that are none.
+
+    Raises
+    ------
+    typer.BadParameter
+    """
+    if target.kind != "text":
+        return
+    what = _NO_LINES.get(call.task)
+    if what is None and call.options.get("num_return_sequences", 1) != 1:
+        what = "several texts for each row"
+    if what is not None:
+        raise typer.BadParameter(
+            f"text has a line for each row, and {what} are none; take jsonl, parquet or arrow",
+            param_hint="--output" if call.target_format is None else "--to",
+        )
 
 
 def _is_file(text: str) -> bool:

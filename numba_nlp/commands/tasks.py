@@ -60,7 +60,9 @@ _SHARED: tuple[tuple[str, Any, Any], ...] = (
         Annotated[
             str | None,
             typer.Option(
-                "--to", help="Format of the output: jsonl, parquet, arrow or text; by default of its name, or jsonl."
+                "--to",
+                help="Format of the output: jsonl, parquet, arrow or, where a task writes a text for each row, text; "
+                "by default of its name, or jsonl.",
             ),
         ],
         None,

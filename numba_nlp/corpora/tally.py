@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from numba_nlp.corpora.reading.pieces import Batch
+from numba_nlp.packing import PackedBlocks
 
 __all__ = ["Tally"]
 
@@ -27,15 +28,17 @@ class Tally:
         Rows in which U+FFFD stands in place of what was no valid text.
     failed : int
         Rows for which a pipeline gave an error.
+    blocks, unfilled : int
+        Packed blocks, and files of them of which no block is full, so that all their ids were left out.
     specials : Counter
         How often special tokens stood in the text.
     """
 
-    _NUMBERS = ("rows", "tokens", "text_bytes", "missing", "unreadable", "invalid", "failed")
+    _NUMBERS = ("rows", "tokens", "text_bytes", "missing", "unreadable", "invalid", "failed", "blocks", "unfilled")
 
     def __init__(self) -> None:
         self.rows = self.tokens = self.text_bytes = 0
-        self.missing = self.unreadable = self.invalid = self.failed = 0
+        self.missing = self.unreadable = self.invalid = self.failed = self.blocks = self.unfilled = 0
         self.specials: Counter[str] = Counter()
 
     def add_batch(self, batch: Batch) -> None:
@@ -45,6 +48,14 @@ class Tally:
         self.missing += batch.n_missing
         self.unreadable += batch.n_unreadable
         self.invalid += batch.n_invalid
+
+    def add_blocks(self, packed: PackedBlocks | None) -> None:
+        """Count the blocks of a file; None: it is of another format."""
+        if packed is None:
+            return
+        self.blocks += len(packed)
+        about = packed.metadata
+        self.unfilled += not len(packed) and about["remainder"] == "drop" and about["n_rows"] > 0
 
     def __iadd__(self, other: Tally) -> Tally:
         for name in self._NUMBERS:
@@ -94,6 +105,10 @@ class Tally:
             lines.append(f"{_rows(self.missing)} missing{unreadable}: {became}")
         if self.failed:
             lines.append(f"{_rows(self.failed)} not done: the errors stand in the output")
+        if self.unfilled:
+            one = self.unfilled == 1
+            files = "1 file has no full block: its" if one else f"{self.unfilled:,} files have no full block: their"
+            lines.append(f"{files} ids were all left out; take a smaller --block-size, or --remainder pad or keep")
         became = "given its id" if special == "match" else "taken as ordinary text"
         for token, count in self.specials.most_common(_MOST_SPECIALS):
             lines.append(f"special text {token!r} occurred {count:,} times, {became}")

@@ -9,6 +9,7 @@ import torch
 
 from numba_nlp.generation.decode_plan import Plan, Weights
 from numba_nlp.generation.encoder_fit import what_was_changed_in_encoder
+from numba_nlp.generation.looks import look
 from numba_nlp.generation.numba_steps import threads_of
 from numba_nlp.generation.reading import Reader
 from numba_nlp.generation.step_choice import StepEngine, choose_plan
@@ -144,7 +145,8 @@ def _why_no_encoder(model: Any) -> str | None:
 
 
 def _plan(model: Any, engine: StepEngine, weights: Weights) -> Plan | None:
-    return choose_plan(model, engine, weights, _why_no_encoder)
+    found: Plan | None = look((model, engine, weights), lambda: choose_plan(model, engine, weights, _why_no_encoder))
+    return found
 
 
 def _at(values: Any, at: tuple[Any, Any]) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from numba_nlp.errors import UnknownIdError
 from numba_nlp.models.layers.masks import drop_full_mask, may_look
 
 __all__ = ["as_tensor", "refuse_unknown", "take_ids", "take_like", "take_mask", "without_unread"]
@@ -86,7 +87,9 @@ def take_ids(values: Any, size: int, device: torch.device, name: str = "input_id
     Raises
     ------
     ValueError
-        The shape is another, there is no token, or an id is not in ``[0, size)``.
+        The shape is another, or there is no token.
+    UnknownIdError
+        An id is not in ``[0, size)``.
     TypeError
         They are no whole numbers.
     """
@@ -107,10 +110,7 @@ def take_ids(values: Any, size: int, device: torch.device, name: str = "input_id
         least, greatest = torch.aminmax(ids)
         if int(least) < 0 or int(greatest) >= size:
             row, position = ((ids < 0) | (ids >= size)).nonzero()[0].tolist()
-            raise ValueError(
-                f"`{name}` must be from 0 to {size - 1}, the model has no {int(ids[row, position])} "
-                f"(row {row}, position {position})"
-            )
+            raise UnknownIdError(name, int(ids[row, position]), size, row, position)
     return ids.to(device, torch.int64)
 
 

@@ -149,6 +149,10 @@ class _Units:
     def lengths(self) -> NDArray[np.int64]:
         return self.windows.lengths
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        return self.windows.first_row + self.windows.rows
+
 
 class _Chosen(NamedTuple):
     """Best answers of some windows, as ``choose_answers`` writes them."""

@@ -16,9 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numba_nlp._arguments import flag
+from numba_nlp.errors import UnknownIdError
+from numba_nlp.generation.looks import looked_at_once
 from numba_nlp.pipelines.batches import Batching, plan_batches
 from numba_nlp.pipelines.call_options import CALL_OPTIONS, CallOptions
 from numba_nlp.pipelines.failures import FailedRow
+from numba_nlp.pipelines.option_hints import unknown_option
 from numba_nlp.pipelines.progress import rows_bar
 from numba_nlp.pipelines.rows import Inputs, check_text, take_texts
 from numba_nlp.pipelines.stopwatch import Stopwatch
@@ -37,11 +40,18 @@ class Units(Protocol):
     ----------
     lengths : int64[units]
         In tokens.
+    numbers : int64[units]
+        Of the row of each, in the call.
     """
 
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Length of each."""
+        ...
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Number of the row of each."""
         ...
 
 
@@ -146,7 +156,7 @@ class Pipeline:
         known = [field.name for field in fields(defaults)]
         for name in options:
             if name not in known:
-                raise TypeError(f"task {self.task!r} has no option {name!r}; it has {', '.join(known) or 'none'}")
+                raise unknown_option(self.task, name, known)
         return replace(defaults, **options) if options else defaults
 
     # what a task says --------------------------------------------------------------------------------------------
@@ -343,9 +353,14 @@ class Pipeline:
         lengths = units.lengths
         batches = plan_batches(lengths, batching)
         outputs = []
-        for batch in batches:
-            outputs.append(self.forward(units, batch, options, watch))
-            advance(batch.size / lengths.size * len(rows))
+        # which takes about a millisecond, as long as a small model computes a batch
+        with looked_at_once():
+            for batch in batches:
+                try:
+                    outputs.append(self.forward(units, batch, options, watch))
+                except UnknownIdError as error:
+                    raise error.of_row(int(units.numbers[batch[error.row]])) from error
+                advance(batch.size / lengths.size * len(rows))
         return self.assemble(checked, units, batches, outputs, options, watch)
 
     def _run_or_fail(

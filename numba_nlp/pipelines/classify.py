@@ -120,6 +120,10 @@ class _Units(NamedTuple):
     def lengths(self) -> NDArray[np.int64]:
         return self.tokens.lengths
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        return self.first + np.arange(self.lengths.size)
+
 
 class Classify(Pipeline):
     """Labels of texts: ``pipeline("classify", model=folder)``; options are those of :class:`ClassifyOptions`.

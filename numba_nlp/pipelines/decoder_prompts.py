@@ -47,6 +47,11 @@ class PromptUnits:
     lengths: NDArray[np.int64]
     first: int
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Number of the row of each."""
+        return self.first + np.arange(len(self.ids))
+
     @classmethod
     def make(
         cls,
@@ -160,7 +165,7 @@ class DecoderPipeline(GeneratingPipeline):
                 options,
                 config,
                 [units.ids[unit] for unit in some.tolist()],
-                some + units.first,
+                units.numbers[some],
                 units.equal_before[some],
                 watch,
             )

@@ -163,6 +163,10 @@ class _Units(NamedTuple):
     def lengths(self) -> NDArray[np.int64]:
         return self.tokens.lengths
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        return self.first + self.rows
+
 
 class Embed(Pipeline):
     """Vectors of texts: ``pipeline("embed", model=folder)``; options are those of :class:`EmbedOptions`.

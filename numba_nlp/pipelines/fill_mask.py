@@ -145,6 +145,10 @@ class _Units(NamedTuple):
     def lengths(self) -> NDArray[np.int64]:
         return self.tokens.lengths
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        return self.first + np.arange(self.lengths.size)
+
 
 class _Words(NamedTuple):
     """Words for the masks of a batch: which masks among all, ``float32[n, k]`` and ``int32[n, k]``."""

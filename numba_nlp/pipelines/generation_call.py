@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from numba_nlp.errors import UnknownIdError
 from numba_nlp.generation.clock import StepClock
 from numba_nlp.generation.config import GenerationConfig
 from numba_nlp.pipelines.base import Pipeline, to_array
@@ -179,20 +180,40 @@ class GeneratingPipeline(Pipeline):
         """What ``generate`` gives for a batch; parameters as of :meth:`write`, and keywords of its own."""
         options = call.options
         ids, mask = pad_right(prompts, 0 if config.pad_token_id is None else config.pad_token_id)
-        allowed = options.prefix_allowed_tokens_fn
-        return self.model.generate(
-            ids,
-            mask,
-            config=config,
-            seed=options.seed,
-            equal_before=equal_before if config.do_sample else None,
-            processors=options.processors,
-            prefix_allowed_tokens_fn=allowed and (lambda prompt, tokens: allowed(int(numbers[prompt]), tokens)),
-            tokenizer=self.tokenizer if config.stop_strings else None,
-            engine=options.engine,
-            weights=options.weights,
-            **more,
-        )
+        try:
+            return self.model.generate(
+                ids,
+                mask,
+                config=config,
+                seed=options.seed,
+                equal_before=equal_before if config.do_sample else None,
+                processors=options.processors,
+                prefix_allowed_tokens_fn=self._allowed(options.prefix_allowed_tokens_fn, numbers),
+                tokenizer=self.tokenizer if config.stop_strings else None,
+                engine=options.engine,
+                weights=options.weights,
+                **more,
+            )
+        except UnknownIdError as error:
+            raise error.of_row(int(numbers[error.row])) from error
+
+    def _allowed(self, function: Any, numbers: NDArray[np.int64]) -> Any:
+        """A prefix function of the caller, who knows the numbers of rows, for a batch, which has its own."""
+        if not callable(function):
+            return function  # none, or refused by generate
+        # here, since this imports torch
+        from numba_nlp.generation.edits import take_allowed
+
+        settings = self.model.settings
+        vocabulary = getattr(settings, "decoder_vocabulary", settings.vocabulary)
+
+        def allowed(prompt: int, tokens: NDArray[np.int32]) -> NDArray[np.int64]:
+            number = int(numbers[prompt])
+            # looked at here, for generate would name the prompt of the batch
+            found: NDArray[np.int64] = take_allowed(function(number, tokens), number, tokens, vocabulary)
+            return found
+
+        return allowed
 
     def texts_of(self, rows: Sequence[NDArray[np.int32]], options: GenerationOptions) -> list[str]:
         """Text of rows of ids, without special tokens."""

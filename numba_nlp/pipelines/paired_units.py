@@ -45,6 +45,11 @@ class PairedUnits(NamedTuple):
         """In tokens."""
         return self.kept + np.tile(self.seconds.row_lengths, len(self.firsts)) + self.template.n_added
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Number of the row of each: that of its first text."""
+        return self.first + np.repeat(np.arange(len(self.firsts)), len(self.seconds))
+
     def batch(self, units: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
         """Some pairs as a model takes them, padded at the right to the longest one."""
         rows, others = np.divmod(units, max(len(self.seconds), 1))

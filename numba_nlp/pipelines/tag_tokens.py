@@ -136,6 +136,10 @@ class _Units:
     def lengths(self) -> NDArray[np.int64]:
         return self.windows.lengths
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        return self.windows.first_row + self.windows.rows
+
 
 class _Labelled(NamedTuple):
     """Best label of tokens, its share, and the shares of all labels where they are needed."""

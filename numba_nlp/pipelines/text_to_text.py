@@ -92,6 +92,11 @@ class SourceUnits:
     lengths: NDArray[np.int64]
     first: int
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Number of the text of each."""
+        return self.first + self.rows
+
 
 @dataclass(frozen=True)
 class WrittenTexts:
@@ -262,7 +267,7 @@ class TextToText(GeneratingPipeline):
             options,
             options.config,
             [units.ids[unit] for unit in batch.tolist()],
-            units.rows[batch] + units.first,
+            units.numbers[batch],
             units.equal_before[batch],
             watch,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pyarrow as pa
@@ -141,6 +142,50 @@ def test_packed_blocks(run, tok, tmp_path):
         expected += [end, *tok.encode(text, special="plain").tolist()]
     assert [*blocks.array.reshape(-1).tolist(), *blocks.tail.tolist()] == expected[1:]
     assert (blocks.block_size, blocks.vocabulary_digest) == (16, tok.vocabulary.digest)
+
+
+def test_blocks_are_counted_and_files_without_one_are_told(run, tok, tmp_path):
+    write_lines(tmp_path / "a.txt", LINES)
+    write_lines(tmp_path / "b.txt", ["the"])
+    packed = ("--separator", SPECIAL, "--to", "packed")
+    # a row, then a separator before each further one
+    n_ids = tok.encode_batch(LINES, special="plain").n_values + len(LINES) - 1
+    note = "ids were all left out; take a smaller --block-size, or --remainder pad or keep"
+    result = run("encode", "a.txt", "-o", "out.bin", "--block-size", 4, *packed)
+    assert f" tokens, {n_ids // 4} full blocks (" in result.stdout
+    assert note not in result.stderr
+    result = run("encode", "a.txt", "-o", "out.bin", "--block-size", n_ids, *packed)
+    assert " tokens, 1 full block (" in result.stdout
+    result = run("encode", "a.txt", "-o", "out.bin", "--block-size", n_ids + 1, *packed)
+    assert " tokens, 0 full blocks (" in result.stdout
+    assert f"note: 1 file has no full block: its {note}" in result.stderr
+    for remainder, n_blocks in (("keep", 0), ("pad", 1)):
+        more = ("--block-size", n_ids + 1, "--remainder", remainder, "--json")
+        result = run("encode", "a.txt", "-o", "out.bin", *more, *packed)
+        assert json.loads(result.stdout)["blocks"] == n_blocks
+        assert note not in result.stderr
+    # what an earlier run finished is counted too
+    for _ in range(2):
+        result = run("encode", "a.txt", "b.txt", "-o", "out/", "--block-size", n_ids, *packed)
+        assert " tokens, 1 full block (" in result.stdout
+        assert f"note: 1 file has no full block: its {note}" in result.stderr
+    result = run("encode", "a.txt", "b.txt", "-o", "more/", "--block-size", 10**6, *packed)
+    assert f"note: 2 files have no full block: their {note}" in result.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs locks of POSIX")
+def test_what_a_killed_run_left_of_the_same_output_is_removed(run, tmp_path):
+    write_lines(tmp_path / "a.txt", LINES)
+    (tmp_path / "out").mkdir()
+    names = [".out.jsonl.7.0123456789ab.tmp", ".other.jsonl.7.0123456789ab.tmp"]
+    names += [f"out/.{name}.7.0123456789ab.tmp" for name in ("a.jsonl", "_manifest.json", "a.parquet")]
+    for name in names:
+        (tmp_path / name).write_bytes(b"half")
+        os.utime(tmp_path / name, (1, 1))
+    run("encode", "a.txt", "-o", "out.jsonl")
+    assert [name for name in names if (tmp_path / name).exists()] == names[1:]
+    run("encode", "a.txt", "-o", "out/", "--to", "jsonl")
+    assert [name for name in names if (tmp_path / name).exists()] == [names[1], names[4]]
 
 
 def test_the_standard_input_and_output(run, tok, tmp_path):

@@ -187,6 +187,13 @@ def test_a_folder_that_goes_on(calls, run, tmp_path):
             "'max_new_tokens' is given by --max-new-tokens too",
         ),
         (["translate", "the", "-m", "folder", "-o", "out.npz"], "tells no format"),
+        (["classify", "the", "-m", "folder", "--to", "text"], "labels with their scores are none; take jsonl"),
+        (["answer", "the", "-m", "folder", "-q", "who?", "-o", "out.txt"], "answers with their places are none"),
+        (["tag", "the", "-m", "folder", "--to", "text", "-o", "out/"], "entities are none; take jsonl"),
+        (
+            ["generate", "the", "--to", "text", "--option", "num_return_sequences=2"],
+            "several texts for each row are none",
+        ),
     ],
 )
 def test_a_wrong_command_line_is_exit_code_2(arguments, message, calls, run):
@@ -196,7 +203,7 @@ def test_a_wrong_command_line_is_exit_code_2(arguments, message, calls, run):
 
 
 def test_results_that_are_no_lines(calls, run, tmp_path):
-    message = one_error(run("classify", "the", "-m", "folder", "-o", "out.txt", code=1))
+    message = one_error(run("translate", "a FAIL", "-m", "folder", "-o", "out.txt", code=1))
     assert "arguments: row 0 gives no line of text" in message
     assert not (tmp_path / "out.txt").exists()
 

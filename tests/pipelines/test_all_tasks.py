@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import itertools
 import random
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, is_dataclass
@@ -21,8 +22,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from numba_nlp.errors import MissingRowError, NumbaNlpError, RowError, UnsupportedFeatureError
-from numba_nlp.models import create_model
+from numba_nlp.errors import MissingRowError, NumbaNlpError, RowError, UnknownIdError, UnsupportedFeatureError
+from numba_nlp.generation import prompts
+from numba_nlp.models import create_model, decoder, encoder, encoder_decoder, xlnet
 from numba_nlp.models.families import HEADS
 from numba_nlp.pipelines import FailedRow, base, pipeline
 from numba_nlp.pipelines.base import Pipeline
@@ -288,3 +290,44 @@ def test_a_pipeline_of_loaded_parts(case: Case) -> None:
     again = pipeline(case.task, model=case.pipe.model, tokenizer=case.pipe.tokenizer, **options)
     assert again.options == case.pipe.options
     assert_like(again(case.inputs), case.expected)
+
+
+def test_an_id_that_the_model_lacks_is_told_with_the_row_of_the_caller(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of rows that are sorted by length, some of which are cut into several."""
+    read: list[set[int]] = []
+    missing: list[int] = []
+    real = encoder.take_ids
+
+    def take_ids(values: Any, *more: Any, **others: Any) -> Any:
+        ids = real(values, *more, **others)
+        read[-1].update(ids.unique().tolist())
+        for token in missing:
+            for row, position in (ids == token).nonzero().tolist():
+                raise UnknownIdError("input_ids", token, token, row, position)
+        return ids
+
+    for module in (decoder, encoder, encoder_decoder, xlnet, prompts):
+        monkeypatch.setattr(module, "take_ids", take_ids)
+    for row in case.inputs:
+        read.append(set())
+        case.pipe(row)
+    of_rows = read[: len(case.inputs)]
+    counts = Counter(itertools.chain.from_iterable(of_rows))
+    # which short rows of a batch hold too
+    for padding in (0, case.pipe.tokenizer.input_settings.pad_id):
+        counts.pop(padding, None)
+    missing.append(min(token for token, count in counts.items() if count == min(counts.values())))
+    wrong = [place for place, ids in enumerate(of_rows) if missing[0] in ids]
+    assert 0 < len(wrong) < len(case.inputs)
+    found = case.pipe(case.inputs, batch_size=3, errors="return")
+    assert [place for place, result in enumerate(found) if isinstance(result, FailedRow)] == wrong
+    for place in wrong:
+        error = found[place].error
+        assert isinstance(error, RowError)
+        assert error.row == place
+        assert str(error).startswith(f"row {place}: `input_ids` must be from 0 to {missing[0] - 1}, the model has no ")
+    with pytest.raises(RowError) as raised:
+        case.pipe(case.inputs, batch_size=3)
+    assert raised.value.row in wrong

@@ -22,6 +22,7 @@ import numba_nlp as nlp
 from numba_nlp.errors import MissingRowError, RowError
 from numba_nlp.models import create_model, save_model
 from numba_nlp.pipelines import FailedRow, pipeline, supported_tasks
+from numba_nlp.pipelines.base import Pipeline
 from numba_nlp.pipelines.batches import Batching, plan_batches
 from numba_nlp.pipelines.generation_call import GeneratingPipeline
 from numba_nlp.pipelines.parts import load_parts
@@ -220,6 +221,30 @@ def test_options_of_other_libraries(folder: Path) -> None:
         pipeline("classify", model=folder, torch_dtype="float32")
     with pytest.raises(TypeError, match="'classify' has no option 'return_all_scores'; it has engine, weights, top_k"):
         pipeline("text-classification", model=folder, return_all_scores=True)
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "hint"),
+    [
+        ("classify", "return_all_scores", r"for 'return_all_scores' there is `top_k=None`$"),
+        ("classify", "topk", r"for 'topk' there is `top_k`$"),
+        ("classify", "grouped_entities", r"max_length$"),
+        ("classify", "function_to_aply", r"is `function_to_apply` meant\?$"),
+        ("classify", "padding", "rows are padded to the longest one"),
+        ("classify", "num_workers", "leave it out"),
+        ("tag_tokens", "grouped_entities", "there is `aggregation_strategy='simple'`"),
+        ("tag_tokens", "ignore_subwords", "there is `aggregation_strategy='first'`"),
+        ("classify_zero_shot", "multi_class", "there is `multi_label`"),
+        ("answer", "context", 'a row {"question": ..., "context": ...}'),
+        ("embed", "return_tensors", r"there is `pipe.arrays\(...\)`"),
+        ("fill_mask", "topk", "there is `top_k`"),
+    ],
+)
+def test_what_stands_here_for_options_of_transformers(task: str, name: str, hint: str) -> None:
+    kind = getattr(importlib.import_module(f"numba_nlp.pipelines.{TASKS[task].module}"), TASKS[task].pipeline)
+    pipe = object.__new__(kind)
+    with pytest.raises(TypeError, match=f"^task '{task}' has no option '{name}'; it has .*{hint}"):
+        Pipeline.take_options(pipe, kind.option_type(), {name: True})
 
 
 def test_config_of_a_task(folder: Path) -> None:

@@ -135,6 +135,18 @@ def test_callables_are_told_the_row(generate: Any) -> None:
     assert [text[-2:] for text in texts] == [letter([20 + row]) * 2 for row in range(3)]
 
 
+@pytest.mark.parametrize("given", [[], [10**6], ["a"], [True, False]])
+def test_what_is_wrong_with_allowed_ids_is_told_with_the_row(generate: Any, given: Any) -> None:
+    def allowed(row: int, tokens: Any) -> Any:
+        return given if row == 2 else [20]
+
+    # the longest row is the first one of its batch
+    with pytest.raises((TypeError, ValueError), match=r"`prefix_allowed_tokens_fn` must give ids.* for prompt 2\b"):
+        generate(["a", "b", "the king of all"], prefix_allowed_tokens_fn=allowed, max_new_tokens=2, batch_size=2)
+    with pytest.raises(TypeError, match=r"`prefix_allowed_tokens_fn` must be a function"):
+        generate("a", prefix_allowed_tokens_fn=7)
+
+
 def test_the_own_model_is_there_without_a_name() -> None:
     try:
         own_model("shakespeare")

@@ -16,7 +16,7 @@ from numba_nlp._extras import extra
 from numba_nlp.corpora.writing.npz import write_npz
 from numba_nlp.corpora.writing.results import Encoded, Result
 from numba_nlp.errors import UnsupportedFeatureError
-from numba_nlp.packing import Remainder, pack
+from numba_nlp.packing import PackedBlocks, Remainder, pack
 from numba_nlp.vocabulary import Vocabulary
 
 __all__ = ["ENDINGS", "Packing", "write_rows"]
@@ -48,7 +48,7 @@ class Packing(NamedTuple):
 
 def write_rows(
     path: Path, kind: str, results: Iterable[Result], metadata: Mapping[str, str], packing: Packing | None = None
-) -> None:
+) -> PackedBlocks | None:
     """Write rows as a file; ``-`` is the standard output.
 
     Parameters
@@ -64,6 +64,11 @@ def write_rows(
     packing : Packing, optional
         For the format "packed".
 
+    Returns
+    -------
+    PackedBlocks or None
+        What was written, for the format "packed".
+
     Raises
     ------
     OSError
@@ -72,7 +77,7 @@ def write_rows(
         The format has not what a row holds.
     """
     try:
-        _write(path, kind, results, metadata, packing)
+        return _write(path, kind, results, metadata, packing)
     except OSError as error:
         # a full disk does not say what could not be written
         if error.errno is not None and error.filename is None and str(path) != "-":
@@ -89,11 +94,11 @@ def write_rows(
 
 def _write(
     path: Path, kind: str, results: Iterable[Result], metadata: Mapping[str, str], packing: Packing | None
-) -> None:
+) -> PackedBlocks | None:
     if kind == "packed":
         assert packing is not None
         batches = (result.rows for result in results if isinstance(result, Encoded))
-        pack(
+        return pack(
             batches,
             path,
             block_size=packing.block_size,
@@ -101,7 +106,7 @@ def _write(
             vocabulary=packing.vocabulary,
             remainder=packing.remainder,
         )
-    elif kind == "npz":
+    if kind == "npz":
         write_npz(path, results, metadata)
     else:
         is_stdout = str(path) == "-"
@@ -116,6 +121,7 @@ def _write(
                     stream.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
                     if is_stdout:
                         stream.flush()
+    return None
 
 
 @contextlib.contextmanager
