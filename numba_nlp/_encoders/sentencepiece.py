@@ -28,6 +28,7 @@ from numba_nlp.kernels.segment.sentencepiece_unigram_memory import (
     SentencePieceScratch,
     SentencePieceTables,
     new_scratch,
+    with_low_spaces,
 )
 from numba_nlp.kernels.segment.spanned_families import SPANNED_UNIGRAM
 from numba_nlp.kernels.segment.spanned_rows_memory import MOST_IDS
@@ -90,7 +91,7 @@ class SentencePieceEncoder(SentencePieceRowEncoder):
         parts = (
             *replayed,
             *self._normalizer,
-            vocabulary["byte_traits"],
+            with_low_spaces(vocabulary["byte_traits"]),
             options,
         )
         super().__init__(vocabulary, SentencePieceTables(*map(frozen, parts)), watched)

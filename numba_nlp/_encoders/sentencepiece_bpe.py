@@ -33,6 +33,7 @@ from numba_nlp.kernels.segment.sentencepiece_bpe_rows_memory import (
 )
 from numba_nlp.kernels.segment.sentencepiece_bpe_spans import fill_aligned_spans_bpe
 from numba_nlp.kernels.segment.sentencepiece_numbers import number_words_sentencepiece_bpe
+from numba_nlp.kernels.segment.sentencepiece_unigram_memory import with_low_spaces
 from numba_nlp.kernels.segment.spanned_families import SPANNED_BPE
 from numba_nlp.kernels.segment.spanned_rows_memory import MOST_IDS
 from numba_nlp.vocabulary import Vocabulary
@@ -75,7 +76,7 @@ class SentencePieceBpeEncoder(SentencePieceRowEncoder):
         parts = (
             *bpe.values(),
             *normalizer,
-            vocabulary["byte_traits"],
+            with_low_spaces(vocabulary["byte_traits"]),
             white_masks(bpe["bridge"], bpe["flags"], metadata["cuts_before_spaces"]),
             lengths,
             np.array([_MODES[pattern], self.ids_per_byte], np.int64),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numba_nlp.kernels.segment import fill_spaced as kernels
-from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SOLID, SPACE, SentencePieceTables
+from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SOLID, SPACE, SentencePieceTables, with_low_spaces
 from numba_nlp.reference.segment import fill_spaced as twin
 from tests.random_sentencepiece import random_model
 
@@ -19,6 +19,7 @@ def tables_with(spaces: bytes, solid: bytes) -> SentencePieceTables:
     traits = np.zeros(256, np.uint8)
     traits[list(spaces)] |= SPACE
     traits[list(solid)] |= SOLID
+    traits = with_low_spaces(traits)
     traits.flags.writeable = False
     return random_model(0).ours._encoder.tables._replace(byte_traits=traits)
 
@@ -41,6 +42,13 @@ def test_chunks_are_those_of_the_twin(text, spaces, open_bytes):
     tables = tables_with(bytes(spaces), bytes(solid))
     for limit in (1, 2, 50):
         assert chunks_of(tables, text.encode(), limit) == twin.chunks(text.encode(), spaces, solid)
+
+
+@given(st.lists(st.integers(0, 200), max_size=6), st.sampled_from([b" ", b" \n", b" ~"]))
+def test_long_chunks_end_where_the_twin_says(lengths, spaces):
+    text = b"".join(b"x\x01" * n + spaces[n % len(spaces) :][:1] for n in lengths)
+    solid = set(range(256)) - set(spaces)
+    assert chunks_of(tables_with(spaces, bytes(solid)), text, 50) == twin.chunks(text, set(spaces), solid)
 
 
 def test_a_row_of_spaces_has_no_chunks():

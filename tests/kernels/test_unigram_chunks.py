@@ -242,3 +242,20 @@ def test_alphabet_has_spaces_and_the_model_forgets_nothing():
     assert SPACE in ALPHABET
     case = random_case(2)
     assert plain_unigram.segment(case.model, b"") == []
+
+
+@given(case=cases, text=texts)
+def test_characters_are_counted_from_the_last_place_that_no_piece_reaches_across(case, text):
+    data = np.frombuffer(text.encode(), np.uint8)
+    scratch = new_scratch(case.tables, data.size)
+    ids = np.empty(data.size + 1, np.int32)
+    solve(case.tables, data, 0, data.size, 0.0, scratch, ids, np.empty(0, np.int64), 0)
+    candidates, n_characters = plain_unigram.find_best(case.model, text.encode(), np.float32(0))
+    pieces = [(candidate[1], end) for end in range(1, data.size + 1) for candidate in candidates[end]]
+    place = before = 0
+    for n, character in enumerate(text, start=1):
+        if not any(start < place < end for start, end in pieces):
+            before = n - 1
+        place += len(character.encode())
+        assert scratch.since[place] == n - before
+    assert n_characters == len(text)

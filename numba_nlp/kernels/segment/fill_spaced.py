@@ -16,15 +16,50 @@ from __future__ import annotations
 import numpy as np
 
 from numba_nlp._jit import inlined, kernel
-from numba_nlp.kernels.segment.sentencepiece_unigram_memory import SOLID, SPACE
-from numba_nlp.kernels.words import peek
+from numba_nlp.kernels.segment.sentencepiece_unigram_memory import LOW_SPACES, SOLID, SPACE
+from numba_nlp.kernels.words import VECTOR, peek
 
 __all__ = ["begin_row", "fill_spaced"]
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 @inlined
 def _has(traits, data, place, trait):
     return np.int64(peek(traits, np.int64(peek(data, place)))) & trait != 0
+
+
+if VECTOR:
+    from numba_nlp.kernels.words import is_readable, trailing_zeros, window_masks
+
+    _low_bytes = window_masks([(0x00, 0x20)])
+
+    @inlined
+    def _next_space(traits, data, place, stop):
+        """First place from ``place`` on with a space, ``stop`` when there is none."""
+        if np.int64(peek(traits, 0)) & LOW_SPACES != 0:
+            while place < stop and is_readable(data, place, 64):
+                (low,) = _low_bytes(data, place)
+                while low != ZERO:
+                    found = place + trailing_zeros(low)
+                    if found >= stop:
+                        return stop
+                    if _has(traits, data, found, SPACE):
+                        return found
+                    low &= low - ONE
+                place += 64
+        while place < stop and not _has(traits, data, place, SPACE):
+            place += 1
+        return min(place, stop)
+
+else:
+
+    @inlined
+    def _next_space(traits, data, place, stop):
+        """The plain form of ``traits, data, place, stop``."""
+        while place < stop and not _has(traits, data, place, SPACE):
+            place += 1
+        return place
 
 
 @kernel
@@ -77,9 +112,7 @@ def fill_spaced(tables, data, position, stop, starts, ends, n, limit):
             return n, stop
         starts[n] = max(place - 1, position)
         while True:
-            place += 1
-            while place < stop and not _has(traits, data, place, SPACE):
-                place += 1
+            place = _next_space(traits, data, place + 1, stop)
             if place >= stop or _has(traits, data, place - 1, SOLID):
                 break
             while place < stop and _has(traits, data, place, SPACE):

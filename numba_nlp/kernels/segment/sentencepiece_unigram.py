@@ -10,6 +10,12 @@ chunks:
    at most :math:`u (R + L)`. When the chunk starts again, the sum of a position is subtracted from those behind, which
    is exact: both have one sign and differ by at most :math:`2 D L`, far less than either (Sterbenz). By the induction
    given there the margin :math:`m` suffices if :math:`m > 2 D u (A_0 + R + L)`.
+
+   Where no piece that the text holds reaches across a place within the chunk, all paths go through it, so the
+   induction may begin there, with the sum that all have in common in place of :math:`B`: bounds of sums remain those of
+   the chunk, but :math:`D` is the number of characters since the last such place (``since`` of
+   :func:`numba_nlp.kernels.segment.unigram.find_best`), each position with its own. In source code that is a third to a
+   tenth of the chunk.
 2. Those with a smaller margin are kept with the limit of running scores up to which their ids hold.
 3. Those with two unknown characters in a row. Their ids are one id, but the running score adds each of them.
 
@@ -20,9 +26,9 @@ ids, compares it with the limits, solves the chunk anew with that very running s
 repeated unknown ids out.
 
 Scores of long rows approach :math:`R`, where a position that is not on the best path may make the sum start again. So
-settling also begins when the scores of the row may have come that far, and solves the chunks there. A mark of the first
-kind stands before chunks whose characters could add more than ``MOST_HIDDEN`` together, so that between two ids no sum
-is hidden that is further than that.
+settling also begins when the scores of the row may have come that far, and solves the chunks that may reach it. A mark
+of the first kind stands before chunks whose characters could add more than ``MOST_HIDDEN`` together, so that between
+two ids no sum is hidden that is further than that.
 
 Twin: ``numba_nlp.reference.segment.sentencepiece_unigram``: whole rows.
 """
@@ -58,6 +64,7 @@ from numba_nlp.kernels.segment.unigram_settling import (
 )
 from numba_nlp.kernels.tables.darts import longest_match
 from numba_nlp.kernels.tables.double_array import find
+from numba_nlp.kernels.words import peek
 
 __all__ = [
     "FILLS",
@@ -125,23 +132,24 @@ def find_path(tables, n, running, scratch):
 
 
 @inlined
-def _mark_of(tables, n_characters, path, scratch):
-    """Mark of a chunk that was solved with the running score 0; 0 when it needs none."""
+def _mark_of(tables, n, n_characters, scratch):
+    """Mark of a chunk of ``n`` bytes that was solved with the running score 0; 0 when it needs none."""
     largest, reset = np.float64(tables.scores[LARGEST]), np.float64(tables.scores[RESET])
     sums = n_characters * largest
     if n_characters > MAX_CHARACTERS:
         return np.int64(MARK)
+    # least margin by additions
     margin = np.inf
-    place = np.int64(0)
-    repeated, after_unknown = False, False
-    for i in range(path.size):
-        step = np.int64(path[i])
-        unknown = step < 0
-        repeated |= unknown and after_unknown
-        after_unknown = unknown
-        place += -step if unknown else np.int64(tables.piece_lengths[step])
-        margin = min(margin, np.float64(scratch.best[place]) - np.float64(scratch.second[place]))
-    rounding = 2.0 * np.float64(tables.scores[HALF_ULP]) * n_characters
+    place = n
+    repeated, before_unknown = False, False
+    while place > 0:
+        unknown = peek(scratch.nodes, place) < 0
+        repeated |= unknown and before_unknown
+        before_unknown = unknown
+        distance = np.float64(peek(scratch.best, place)) - np.float64(peek(scratch.second, place))
+        margin = min(margin, distance / np.float64(peek(scratch.since, place)))
+        place = np.int64(peek(scratch.origins, place))
+    rounding = 2.0 * np.float64(tables.scores[HALF_ULP])
     if sums <= MOST_HIDDEN and margin > rounding * (reset + largest + 2.0 * sums) / _SHRINK:
         if repeated and tables.numbers[BYTE_FALLBACK] == 0:
             return np.int64(MARK | ANY_SCORE)
@@ -192,7 +200,7 @@ def encode_unseen(tables, cache, data, start, n, low, high, home, scratch, ids, 
         path = scratch.path[at : at + n_steps]
         alone = home < 0 or tables.options[MODEL] != UNIGRAM or tables.options[WHOLE] != 0
         out = first
-        mark = np.int64(0) if alone else _mark_of(tables, n_characters, path, scratch)
+        mark = np.int64(0) if alone else _mark_of(tables, n_text, n_characters, scratch)
         if mark != 0:
             ids[out] = np.int32(mark)
             out += 1

@@ -13,6 +13,7 @@ from numba_nlp.kernels.segment.cached_loops import new_spans
 __all__ = [
     "CHARACTERS",
     "ID_GROWTH",
+    "LOW_SPACES",
     "MODEL",
     "SOLID",
     "SPACE",
@@ -22,10 +23,13 @@ __all__ = [
     "SentencePieceScratch",
     "SentencePieceTables",
     "new_scratch",
+    "with_low_spaces",
 ]
 
 #: Bits of ``byte_traits``: a byte that becomes a space whatever stands around it; one after which text may be cut.
 SPACE, SOLID = 1, 2
+#: Bit of ``byte_traits[0]`` that says that no byte above 0x20 is a ``SPACE`` (:func:`with_low_spaces`).
+LOW_SPACES = 4
 #: Places in ``SentencePieceTables.options``.
 MODEL, WHOLE, ID_GROWTH = range(3)
 #: How normalised text is cut into pieces.
@@ -54,7 +58,7 @@ class SentencePieceTables(NamedTuple):
     steps: NDArray[np.uint8]  # [512]
     after: NDArray[np.int64]  # [256]
     settings: NDArray[np.int64]  # [2]
-    byte_traits: NDArray[np.uint8]  # [256]: SPACE, SOLID
+    byte_traits: NDArray[np.uint8]  # [256]: SPACE, SOLID, LOW_SPACES
     options: NDArray[np.int64]  # [3]: MODEL; WHOLE, whether each row is one chunk; ID_GROWTH, most ids of a byte
 
 
@@ -70,12 +74,28 @@ class SentencePieceScratch(NamedTuple):
     masks: NDArray[np.uint64]  # [4 * 17], see key_masks
     progress: NDArray[np.int64]  # [3]: row to go on with, and where its ids start, when the capacity is too small
     text: NDArray[np.uint8]  # [room]: normalised text
-    best: NDArray[np.float32]  # [room + 1], as of UnigramScratch; so are the next three
+    best: NDArray[np.float32]  # [room + 1], as of UnigramScratch; so are the next five
     second: NDArray[np.float32]  # [room + 1]
     nodes: NDArray[np.int32]  # [room + 1]
     path: NDArray[np.int32]  # [room + 1]
+    origins: NDArray[np.int32]  # [room + 1]
+    since: NDArray[np.int32]  # [room + 1]
     running: NDArray[np.float64]  # [2]: score before ids[known[0]] of a row, bound of its absolute value behind the ids
     known: NDArray[np.int64]  # [1]
+
+
+def with_low_spaces(byte_traits: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Traits of bytes with ``LOW_SPACES`` where it holds, so that spaces can be looked for 64 bytes at a time.
+
+    Parameters
+    ----------
+    byte_traits : uint8[256]
+        Of a vocabulary.
+    """
+    traits = byte_traits.copy()
+    if not (traits[0x21:] & SPACE).any():
+        traits[0] |= LOW_SPACES
+    return traits
 
 
 def text_room(capacity: int) -> int:
@@ -102,6 +122,8 @@ def new_scratch(capacity: int = 1 << 12) -> SentencePieceScratch:
         second=np.zeros(room + 1, np.float32),
         nodes=np.zeros(room + 1, np.int32),
         path=np.zeros(room + 1, np.int32),
+        origins=np.zeros(room + 1, np.int32),
+        since=np.zeros(room + 1, np.int32),
         running=np.zeros(2, np.float64),
         known=np.zeros(1, np.int64),
     )

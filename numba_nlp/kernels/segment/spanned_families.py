@@ -131,7 +131,7 @@ def solve_spans_unigram(tables, data, start, n, low, high, scratch, memory, ids)
     path = scratch.path[at : at + n_steps]
     mark = np.int64(0)
     if tables.options[MODEL] == UNIGRAM:
-        mark = _mark_of(tables, n_characters, path, scratch)
+        mark = _mark_of(tables, n_text, n_characters, scratch)
     if mark == 0 or as_bytes:
         first = np.int64(mark != 0)
         last = write_ids(tables, scratch.text, np.int64(0), path, np.int64(0), ids, memory.token_ends, first)

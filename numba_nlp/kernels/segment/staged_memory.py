@@ -58,6 +58,8 @@ class StagedUnigramScratch(NamedTuple):
     second: NDArray[np.float64]  # [0]: only for lists of several segmentations
     nodes: NDArray[np.int32]  # [capacity + 1]
     path: NDArray[np.int32]  # [capacity + 1]
+    origins: NDArray[np.int32]  # [capacity + 1]
+    since: NDArray[np.int32]  # [0]: as of ``second``
 
 
 class StagedBpeTables(NamedTuple):
@@ -129,6 +131,8 @@ def new_unigram_scratch(capacity: int = 1 << 12) -> StagedUnigramScratch:
         second=np.zeros(0, np.float64),
         nodes=np.zeros(capacity + 1, np.int32),
         path=np.zeros(capacity + 1, np.int32),
+        origins=np.zeros(capacity + 1, np.int32),
+        since=np.zeros(0, np.int32),
     )
 
 

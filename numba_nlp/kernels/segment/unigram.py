@@ -81,7 +81,7 @@ def find_best(tables, text, start, stop, running, scratch, with_second):
     running : float
         Score before ``start``.
     scratch : UnigramScratch
-        ``best``, ``nodes`` and, when asked for, ``second`` are written.
+        ``best``, ``nodes``, ``origins`` and, when asked for, ``second`` and ``since`` are written.
     with_second : bool
 
     Returns
@@ -90,7 +90,8 @@ def find_best(tables, text, start, stop, running, scratch, with_second):
         Number of characters.
     """
     units, node_scores = tables.units, tables.node_scores
-    best, second, nodes = scratch.best, scratch.second, scratch.nodes
+    best, second, nodes, origins = scratch.best, scratch.second, scratch.nodes, scratch.origins
+    since = scratch.since
     unknown_score, reset = tables.scores[UNKNOWN_SCORE], tables.scores[RESET]
     none = -node_scores.dtype.type(np.inf)
     n = stop - start
@@ -104,6 +105,8 @@ def find_best(tables, text, start, stop, running, scratch, with_second):
     space_base = tables.numbers[SPACE_BASE]
     at = np.int64(0)
     n_characters = np.int64(0)
+    # where the pieces found so far end at most; characters before the last place that none of them reaches across
+    reach, before_cut = np.int64(0), np.int64(0)
     while at < n:
         here = peek(best, at)
         if unlikely(here < -reset or here > reset):
@@ -114,6 +117,7 @@ def find_best(tables, text, start, stop, running, scratch, with_second):
         following = at + width
         known = none
         place = at
+        last = following
         base = root
         if byte == 0xE2 and width == 3 and space_base >= 0 and _is_space(text, start + at):
             # U+2581, the most frequent of the longer characters: its first two bytes are taken at once
@@ -133,6 +137,7 @@ def find_best(tables, text, start, stop, running, scratch, with_second):
                 candidate = here + score
                 if place == following:
                     known = score
+                last = place
                 old = peek(best, place)
                 better = candidate > old
                 if with_second:
@@ -141,6 +146,7 @@ def find_best(tables, text, start, stop, running, scratch, with_second):
                     poke(second, place, loser if loser > held else held)
                 poke(best, place, candidate if better else old)
                 poke(nodes, place, np.int32(child) if better else peek(nodes, place))
+                poke(origins, place, np.int32(at) if better else peek(origins, place))
             if place >= n:
                 break
             byte = np.int64(peek(text, start + place))
@@ -155,6 +161,12 @@ def find_best(tables, text, start, stop, running, scratch, with_second):
             if better:
                 best[following] = candidate
                 nodes[following] = np.int32(-width)
+                origins[following] = np.int32(at)
+        if with_second:
+            if reach <= at:
+                before_cut = n_characters
+            reach = max(reach, last)
+            poke(since, following, np.int32(n_characters + 1 - before_cut))
         at = following
         n_characters += 1
     return n_characters
@@ -169,27 +181,23 @@ def trace_path(tables, n, scratch):
     tables : UnigramTables
     n : int64
     scratch : UnigramScratch
-        ``nodes`` of :func:`find_best`; the end of ``path`` is written: an id, or ``-n`` for an unknown character of
-        ``n`` bytes.
+        ``nodes`` and ``origins`` of :func:`find_best`; the end of ``path`` is written: an id, or ``-n`` for an unknown
+        character of ``n`` bytes.
 
     Returns
     -------
     int64
         Where the steps start in ``path``; they end with it.
     """
-    nodes, path = scratch.nodes, scratch.path
+    nodes, origins, path = scratch.nodes, scratch.origins, scratch.path
     first = np.int64(path.size)
     end = n
     while end > 0:
         node = np.int64(nodes[end])
         first -= 1
-        if node < 0:
-            path[first] = np.int32(node)
-            end += node
-        else:
-            piece = value_at(tables.units, node)
-            path[first] = np.int32(piece)
-            end -= tables.piece_lengths[piece]
+        # the next step does not wait for the id of this one
+        end = np.int64(origins[end])
+        path[first] = np.int32(node if node < 0 else value_at(tables.units, node))
     return first
 
 

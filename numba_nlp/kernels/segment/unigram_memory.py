@@ -47,6 +47,8 @@ class UnigramScratch(NamedTuple):
     second: Any  # float[capacity + 1]: score of the best path that lost there
     nodes: Any  # int32[capacity + 1]: node of the last piece of the best path, or -n for an unknown one of n bytes
     path: Any  # int32[capacity + 1]
+    origins: Any  # int32[capacity + 1]: where the last piece of the best path starts
+    since: Any  # int32[capacity + 1]: characters since the last place before that no piece reaches across
     outcome: Any  # float64[2]: RUNNING score behind the text, LIMIT of running scores before it that change nothing
 
 
@@ -64,6 +66,8 @@ def new_scratch(tables: UnigramTables, capacity: int = 1 << 12) -> UnigramScratc
         second=np.zeros(capacity + 1, dtype),
         nodes=np.zeros(capacity + 1, np.int32),
         path=np.zeros(capacity + 1, np.int32),
+        origins=np.zeros(capacity + 1, np.int32),
+        since=np.zeros(capacity + 1, np.int32),
         outcome=np.zeros(2, np.float64),
     )
 

@@ -44,6 +44,19 @@ def _add_up(tables, ids, first, last, running):
     return running
 
 
+@inlined
+def _limit_of(tables, ids, first, last):
+    """Running score below which none starts again within the chunk of ``ids[first:last]``, unknown ones included.
+
+    A piece has no more characters than bytes, so no sum in the chunk is further from the running score than that many
+    times the largest score.
+    """
+    n_characters = np.int64(0)
+    for k in range(first, last):
+        n_characters += max(np.int64(tables.piece_lengths[ids[k]]), np.int64(1))
+    return _SHRINK * np.float64(tables.scores[RESET]) - n_characters * np.float64(tables.scores[LARGEST]) - 1.0
+
+
 def settle_marked(tables, data, n, scratch, working, found_starts, found_ends, ids, span_starts, span_ends, out):
     """:func:`settle` for a block with marks, or one in which the running score may start again.
 
@@ -81,11 +94,13 @@ def settle_marked(tables, data, n, scratch, working, found_starts, found_ends, i
         emitted[i] = write
         if not _begins_with_space(tables, data, scratch.starts[i]):
             running = np.float32(0)
-        limit = safe
+        limit, any_score = safe, True
         if first < last and ids[first] >= MARK:
             if ids[first] != MARK | ANY_SCORE:
-                limit = np.float64(ids[first] - MARK)
+                limit, any_score = np.float64(ids[first] - MARK), False
             first += 1
+        if unlikely(any_score and abs(np.float64(running)) >= safe):
+            limit = max(safe, _limit_of(tables, ids, first, last))
         if abs(np.float64(running)) < limit:
             after_unknown = False
             for k in range(first, last):

@@ -33,7 +33,7 @@ from numba_nlp.kernels.tables.pages import new_pages
 from numba_nlp.kernels.words import VECTOR, multiply, peek, raw_store64, shift_left, shift_right, unlikely
 
 if VECTOR:
-    from numba_nlp.kernels.words import address_of, load_at
+    from numba_nlp.kernels.words import address_of, load_at, load_word, store_at
 
 #: Longest chunk, in bytes, whose key is the chunk itself.
 SHORT_LIMIT = 15
@@ -321,6 +321,24 @@ def wipe(cache):
     cache.fill[WIPES] += 1
 
 
+if VECTOR:
+
+    @inlined
+    def _keep_bytes(cache, at, data, start, n):
+        """Copy bytes to the arena, which has room for eight more."""
+        place = address_of(cache.arena_bytes, at)
+        for done in range(0, n, 8):
+            store_at(place + done, load_word(data, start + done, min(n - done, 8)))
+
+else:
+
+    @kernel
+    def _keep_bytes(cache, at, data, start, n):
+        """Copy bytes to the arena."""
+        for i in range(n):
+            cache.arena_bytes[at + i] = data[start + i]
+
+
 @kernel
 def _keep_ids(cache, ids, first, n):
     """Append ids to the arena, which has room for them; returns their place."""
@@ -391,8 +409,7 @@ def keep_long(cache, low, high, home, data, start, n, ids, first, n_ids):
     if cache.fill[USED_BYTES] + n + 8 > cache.arena_bytes.size or cache.fill[USED_IDS] + n_ids > cache.arena_ids.size:
         wipe(cache)
     at_bytes = cache.fill[USED_BYTES]
-    for i in range(n):
-        cache.arena_bytes[at_bytes + i] = data[start + i]
+    _keep_bytes(cache, at_bytes, data, start, n)
     cache.fill[USED_BYTES] = at_bytes + n
     at_ids = _keep_ids(cache, ids, first, n_ids)
     third = np.uint64((at_bytes << 32) | at_ids)
