@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numba_nlp._decoders.decoder import Decoder
-from numba_nlp._decoders.ids import checked_ids, refuse, refuse_in_rows
+from numba_nlp._decoders.ids import checked_ids, refuse_in_rows
 from numba_nlp.byte_alphabet import bytes_of, written
 from numba_nlp.kernels.segment.decode import decode_ids, decode_rows, decoded_length
 from numba_nlp.kernels.tables.hashing import find_piece
