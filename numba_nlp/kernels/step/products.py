@@ -42,8 +42,8 @@ __all__ = [
     "columns_of",
     "look_ahead",
     "multiply_panels",
-    "multiply_panels_int16",
     "multiply_panels_int8",
+    "multiply_panels_int16",
     "new_packed_rows",
 ]
 
@@ -56,9 +56,11 @@ class Matrices(NamedTuple):
     panels : float32, uint16, int8 or int16 [matrices * panels * weights of a panel]
         Weight ``(panel * COLUMNS + column, k)`` of a matrix is its element ``(panel * depth + k) * COLUMNS + column``;
         with int8, where four neighbours stand together, ``((panel * groups + k // 4) * COLUMNS + column) * 4 + k % 4``,
-        with as many groups of four as hold a row, and with int16 the same in pairs. Zeros stand where there are no more outputs or numbers.
+        with as many groups of four as hold a row, and with int16 the same in pairs. Zeros stand where there are no more
+        outputs or numbers.
     scales : float32[matrices * columns] or float32[0]
-        What int8 and int16 weights are multiples of; ``columns`` is ``outputs`` rounded up to a multiple of ``COLUMNS``.
+        What int8 and int16 weights are multiples of; ``columns`` is ``outputs`` rounded up to a multiple of
+        ``COLUMNS``.
     sums : int32[matrices * columns] or int32[0]
         128 times the sum of the int8 weights of each output.
     bias : float32[matrices * columns] or float32[0]

@@ -17,8 +17,9 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from numba_nlp._jit import kernel
+from numba_nlp.kernels.processor import FEATURES
 from numba_nlp.kernels.step import row_blocks
-from numba_nlp.kernels.step.row_blocks import COLUMNS, FEATURES, LANES
+from numba_nlp.kernels.step.row_blocks import COLUMNS, LANES
 from numba_nlp.kernels.words import VECTOR, _element_pointer
 
 __all__ = ["PAIR", "ROW_BITS", "RUN", "WEIGHT_BITS", "multiply_words"]
@@ -71,9 +72,7 @@ if VECTOR:
         low = [builder.ashr(builder.shl(each, sixteen), sixteen) for each in (row, weights)]
         return builder.add(builder.add(sums, builder.mul(*high)), builder.mul(*low))
 
-    if ("avx512vnni" in FEATURES and (LANES == 16 or "avx512vl" in FEATURES)) or (
-        "avxvnni" in FEATURES and LANES == 8
-    ):
+    if ("avx512vnni" in FEATURES and (LANES == 16 or "avx512vl" in FEATURES)) or ("avxvnni" in FEATURES and LANES == 8):
         _add = _add_at_once
     elif ("avx512bw" if LANES == 16 else "avx2") in FEATURES:
         _add = _add_pairs

@@ -60,7 +60,9 @@ def test_encoders(number):
         np.testing.assert_allclose(hidden[first:last], expected, atol=2e-4, rtol=2e-4)
 
 
-@pytest.mark.parametrize(("number", "kind"), [(3, "float32"), (1, "float32"), (3, "float16"), (3, "int8"), (3, "int16")])
+@pytest.mark.parametrize(
+    ("number", "kind"), [(3, "float32"), (1, "float32"), (3, "float16"), (3, "int8"), (3, "int16")]
+)
 def test_prompts_and_what_follows(number, kind):
     """Keys and values that are kept are those that a step needs."""
     random = np.random.default_rng(number)
