@@ -66,7 +66,9 @@ class Plan(NamedTuple):
 
 
 #: By model: what its weights were when they were packed, and their plans by what was asked for.
-_plans: weakref.WeakKeyDictionary[nn.Module, tuple[WeightsSeen, dict[Weights | WeightKind, Plan]]] = weakref.WeakKeyDictionary()
+_plans: weakref.WeakKeyDictionary[nn.Module, tuple[WeightsSeen, dict[Weights | WeightKind, Plan]]] = (
+    weakref.WeakKeyDictionary()
+)
 _lock = Lock()
 
 

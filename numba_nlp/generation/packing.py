@@ -10,7 +10,7 @@ import numpy as np
 from numba_nlp.kernels.step.packed_rows import GROUP, ZERO
 from numba_nlp.kernels.step.products import Matrices
 from numba_nlp.kernels.step.row_blocks import COLUMNS
-from numba_nlp.kernels.step.word_blocks import PAIR, WEIGHT_BITS
+from numba_nlp.kernels.step.word_blocks import HIGHEST, MOST_WEIGHT, PAIR, RUN
 
 __all__ = ["KINDS", "WeightKind", "pack_matrices"]
 
@@ -24,7 +24,7 @@ KINDS: dict[str, type] = {
     "int16": np.int16,
 }
 #: Kinds of integers -> the largest, and how many weights of an output stand side by side.
-_INTEGERS = {"int8": (127, GROUP), "int16": (2 ** (WEIGHT_BITS - 1) - 1, PAIR)}
+_INTEGERS = {"int8": (127, GROUP), "int16": (HIGHEST, PAIR)}
 #: Greatest magnitude that is rounded to a finite number.
 _LIMITS: dict[str, np.float32] = dict.fromkeys(KINDS, np.finfo(np.float32).max)
 _LIMITS["float16"] = np.nextafter(np.float32(65520), np.float32(0))
@@ -47,7 +47,8 @@ def pack_matrices(
     kind : {"float32", "float16", "bfloat16", "int8", "int16"}
         How to keep weights. 16-bit weights are the nearest to those given, ties to even, so weights that came from such
         a checkpoint are kept exactly. int8 weights are the nearest multiples of the largest magnitude of the output
-        divided by 127; int16 weights, which T5's int8 has for what int8 is too coarse for, the same with 2047.
+        divided by 127; int16 weights, which T5's int8 has for what int8 is too coarse for, of a step that is as small
+        as sums allow.
 
     Returns
     -------
@@ -109,8 +110,14 @@ def _rounded(weights: np.ndarray, largest: np.ndarray, kind: WeightKind) -> tupl
     steps = np.ones(len(weights), np.float32)
     if kind in _INTEGERS:
         most = np.float32(_INTEGERS[kind][0])
+        steps = largest / most
+        if kind == "int16":
+            # each may be rounded up by a half
+            starts = np.arange(0, weights.shape[1], RUN * PAIR)
+            sums = np.add.reduceat(np.abs(weights), starts, axis=1, dtype=np.float64).max(axis=1)
+            steps = np.maximum(steps, (sums / (MOST_WEIGHT - RUN - 1)).astype(np.float32))
         # of smaller numbers the step would be rounded itself; they are kept as zeros
-        steps = np.where(largest >= np.float32(2.0**-100), largest / most, np.float32(1)).astype(np.float32)
+        steps = np.where(largest >= np.float32(2.0**-100), steps, np.float32(1)).astype(np.float32)
         return np.rint(weights / steps[:, None]).astype(KINDS[kind]), steps
     if kind == "float16":
         return weights.astype(np.float16).view(np.uint16), steps

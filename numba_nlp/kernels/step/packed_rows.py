@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.step.row_blocks import MOST_ROWS
-from numba_nlp.kernels.step.word_blocks import PAIR, ROW_BITS
+from numba_nlp.kernels.step.word_blocks import HIGHEST, PAIR
 from numba_nlp.kernels.words import VECTOR, _element_pointer
 
 __all__ = [
@@ -45,7 +45,7 @@ ZERO = 128
 _SMALLEST = np.float32(2.0**-100)
 _LARGEST = np.finfo(np.float32).max
 _HIGHEST = np.float32(127)
-_HIGHEST_WORD = np.float32(2 ** (ROW_BITS - 1) - 1)
+_HIGHEST_WORD = np.float32(HIGHEST)
 #: Added to a number of small magnitude, it leaves the nearest integer, ties to even, in the low bits.
 _ROUND = np.float32(12582912.0)  # 1.5 * 2**23
 

@@ -2,9 +2,9 @@
 
 Two weights of a column stand side by side, ``panel[(k // 2 * COLUMNS + column) * 2 + k % 2]``, so that a 32-bit lane of
 a vector holds both, and one instruction multiplies them with two numbers of a row and adds the products to a 32-bit
-sum (``vpdpwssd`` of VNNI); two instructions do so elsewhere. Weights have `WEIGHT_BITS` bits and numbers of rows
-`ROW_BITS`, both with a sign, so that the sums of `RUN` pairs are exact; then they are added to float32 sums. The same
-happens in the same order on every processor.
+sum (``vpdpwssd`` of VNNI); two instructions do so elsewhere. The products of `RUN` pairs are added up so, which is
+exact because magnitudes of so many weights sum up to `MOST_WEIGHT` at most; then they are added to float32 sums. The
+same happens in the same order on every processor.
 
 Twin: ``numba_nlp.reference.step.word_blocks``.
 """
@@ -22,14 +22,16 @@ from numba_nlp.kernels.step import row_blocks
 from numba_nlp.kernels.step.row_blocks import COLUMNS, LANES
 from numba_nlp.kernels.words import VECTOR, _element_pointer
 
-__all__ = ["PAIR", "ROW_BITS", "RUN", "WEIGHT_BITS", "multiply_words"]
+__all__ = ["HIGHEST", "MOST_WEIGHT", "PAIR", "RUN", "multiply_words"]
 
 #: Numbers of a row, or weights of a column, that stand side by side.
 PAIR = 2
 #: Pairs whose products are added up as integers.
 RUN = 32
-#: Magnitudes are below 2 to the power of one less; ``2 * RUN`` products of the largest stay below 2 to the power of 31.
-WEIGHT_BITS, ROW_BITS = 12, 15
+#: Largest magnitude of a number.
+HIGHEST = 2**15 - 1
+#: Largest sum of the magnitudes of ``2 * RUN`` weights, so that sums of products have 32 bits.
+MOST_WEIGHT = (2**31 - 1) // HIGHEST
 
 if VECTOR:
     _i16, _i32, _i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)

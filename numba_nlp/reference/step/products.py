@@ -34,7 +34,7 @@ def multiply(x: np.ndarray, matrices: Matrices, which: int, kind: str, columns: 
     """The product with one matrix in float64, with integers in float32: ``[rows, outputs]``."""
     weights = stored_weights(matrices, which, columns)
     if kind in ("int8", "int16"):
-        found = [quantise(row, 127 if kind == "int8" else 2**14 - 1) for row in x]
+        found = [quantise(row, 127 if kind == "int8" else 2**15 - 1) for row in x]
         integers, steps = np.array([row for row, _ in found]), np.array([step for _, step in found], np.float32)
         scales = of_matrix(matrices.scales, matrices, which, columns)
         out = (

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numba_nlp.generation.packing import KINDS, pack_matrices
-from numba_nlp.kernels.step import row_blocks, word_blocks
+from numba_nlp.kernels.step import row_blocks
 from numba_nlp.kernels.step.packed_rows import block_rows, n_blocks
 from numba_nlp.kernels.step.products import MULTIPLY, PACK, Matrices, columns_of, new_packed_rows
 from numba_nlp.kernels.step.row_blocks import COLUMNS, MOST_ROWS
@@ -91,7 +91,7 @@ def test_words_are_those_of_the_twin(n_rows, depth, seed):
     words = packed.codes.view(np.int16)
     words[:] = 7
     PACK["int16"](x, n_rows, packed)
-    expected, steps = rows_twin.pack_words(x, n_rows, MOST_ROWS, 2**14 - 1)
+    expected, steps = rows_twin.pack_words(x, n_rows, MOST_ROWS, 2**15 - 1)
     assert words[: expected.size].tolist() == expected.tolist()
     assert (words[expected.size :] == 7).all()
     np.testing.assert_array_equal(packed.steps, [*steps, 7])
@@ -113,9 +113,9 @@ def test_products_are_those_of_the_twin(kind, seed, n_rows, outputs, depth):
     exact = x.astype(np.float64) @ weights[which].T + (bias[which] if matrices.bias.size else 0)
     if kind in ("int8", "int16"):
         assert out.tolist() == expected.tolist()
-        # each factor is wrong by at most half a step, which is 1/254 of the largest, or 1/32766 and 1/4094
+        # each factor is wrong by at most half a step, which is 1/254 of the largest, or 1/65534 and 1/4094
         rows, columns = abs(x), abs(weights[which])
-        parts = zip((rows, columns), (253, 253) if kind == "int8" else (32700, 4090), strict=True)
+        parts = zip((rows, columns), (253, 253) if kind == "int8" else (65500, 4090), strict=True)
         half = [part.max(axis=1) / steps for part, steps in parts]
         wrong = half[0][:, None] * columns.sum(axis=1) + rows.sum(axis=1)[:, None] * half[1]
         wrong += depth * half[0][:, None] * half[1]
@@ -231,13 +231,15 @@ def test_the_largest_sums_are_exact_in_int8():
 
 @pytest.mark.parametrize("depth", [64, 65, 1000])
 def test_the_largest_sums_are_exact_in_int16(depth):
-    row, weight = (2 ** (bits - 1) - 1 for bits in (word_blocks.ROW_BITS, word_blocks.WEIGHT_BITS))
-    assert (row, weight) == (16383, 2047)
-    assert row * weight * word_blocks.RUN * word_blocks.PAIR < 2**31
-    packed = pack_matrices([np.ones((1, depth), np.float32)], None, "int16")
-    total = np.float32(0)
-    for run in [64] * (depth // 64) + [depth % 64]:
-        total += np.float32(run * row * weight)
-    for sign in (1, -1):
-        out = multiply(np.full((1, depth), sign, np.float32), packed, "int16")
-        assert out[0, 0] == sign * total * (np.float32(1) / np.float32(row)) * (np.float32(1) / np.float32(weight))
+    # the twin refuses sums of more than 32 bits
+    random = np.random.default_rng(depth)
+    weights = np.stack([np.ones(depth), random.standard_normal(depth), np.eye(1, depth)[0]]).astype(np.float32)
+    packed = pack_matrices([weights], None, "int16")
+    codes = abs(twin.stored_weights(packed, 0, COLUMNS).astype(np.int64))
+    assert 64 * 1024 * 32767 < 2**31 <= 64 * 1025 * 32767
+    runs = np.add.reduceat(codes, np.arange(0, depth, 64), axis=1)
+    assert runs.max() * 32767 < 2**31
+    assert codes.max(axis=1).tolist() == [1024, codes[1].max(), 32767]
+    assert codes[1].max() > 3000
+    for x in (weights, -weights, np.ones((1, depth), np.float32)):
+        assert multiply(x, packed, "int16")[:, :3].tolist() == twin.multiply(x, packed, 0, "int16", COLUMNS).tolist()
