@@ -107,7 +107,7 @@ def _kept(weights: np.ndarray, kind: WeightKind) -> tuple[np.ndarray, np.ndarray
 
 def _rounded(weights: np.ndarray, largest: np.ndarray, kind: WeightKind) -> tuple[np.ndarray, np.ndarray]:
     """The same for weights that the kind holds, given the largest magnitude of each output."""
-    steps = np.ones(len(weights), np.float32)
+    steps: np.ndarray = np.ones(len(weights), np.float32)
     if kind in _INTEGERS:
         most = np.float32(_INTEGERS[kind][0])
         steps = largest / most
