@@ -67,7 +67,9 @@ class Plan(NamedTuple):
 
 
 #: By model: what its weights were when they were packed, and their plans by what was asked for.
-_plans: weakref.WeakKeyDictionary[nn.Module, tuple[WeightsSeen, dict[Weights, Plan]]] = weakref.WeakKeyDictionary()
+_plans: weakref.WeakKeyDictionary[nn.Module, tuple[WeightsSeen, dict[Weights | WeightKind, Plan]]] = (
+    weakref.WeakKeyDictionary()
+)
 _lock = Lock()
 
 
@@ -201,11 +203,11 @@ def _logits(
 
 
 def _wider(kind: WeightKind, rms_norm: bool) -> WeightKind:
-    """The kind of encoders, and of matrices that read what no norm has made even: with int8 16 bits in T5.
+    """The kind of encoders, and of matrices that read what no norm has made even: with int8 int16 in T5.
 
     Its sums are not centred and grow from layer to layer, so that a few numbers of a row are far larger than others.
     """
-    return "float16" if kind == "int8" and rms_norm else kind
+    return "int16" if kind == "int8" and rms_norm else kind
 
 
 def _pack(model: Any, kind: WeightKind) -> Plan:

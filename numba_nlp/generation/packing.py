@@ -10,12 +10,21 @@ import numpy as np
 from numba_nlp.kernels.step.packed_rows import GROUP, ZERO
 from numba_nlp.kernels.step.products import Matrices
 from numba_nlp.kernels.step.row_blocks import COLUMNS
+from numba_nlp.kernels.step.word_blocks import HIGHEST, MOST_WEIGHT, PAIR, RUN
 
 __all__ = ["KINDS", "WeightKind", "pack_matrices"]
 
-WeightKind = Literal["float32", "float16", "bfloat16", "int8"]
+WeightKind = Literal["float32", "float16", "bfloat16", "int8", "int16"]
 #: How weights may be kept, and the type of the array that holds them.
-KINDS: dict[str, type] = {"float32": np.float32, "float16": np.uint16, "bfloat16": np.uint16, "int8": np.int8}
+KINDS: dict[str, type] = {
+    "float32": np.float32,
+    "float16": np.uint16,
+    "bfloat16": np.uint16,
+    "int8": np.int8,
+    "int16": np.int16,
+}
+#: Kinds of integers -> the largest, and how many weights of an output stand side by side.
+_INTEGERS = {"int8": (127, GROUP), "int16": (HIGHEST, PAIR)}
 #: Greatest magnitude that is rounded to a finite number.
 _LIMITS: dict[str, np.float32] = dict.fromkeys(KINDS, np.finfo(np.float32).max)
 _LIMITS["float16"] = np.nextafter(np.float32(65520), np.float32(0))
@@ -35,10 +44,11 @@ def pack_matrices(
         As torch's ``Linear`` keeps them.
     biases : sequence of float32[outputs], optional
         One for each matrix.
-    kind : {"float32", "float16", "bfloat16", "int8"}
+    kind : {"float32", "float16", "bfloat16", "int8", "int16"}
         How to keep weights. 16-bit weights are the nearest to those given, ties to even, so weights that came from such
         a checkpoint are kept exactly. int8 weights are the nearest multiples of the largest magnitude of the output
-        divided by 127.
+        divided by 127; int16 weights, which T5's int8 has for what int8 is too coarse for, of a step that is as small
+        as sums allow.
 
     Returns
     -------
@@ -62,7 +72,7 @@ def pack_matrices(
     outputs, depth = weights[0].shape
     if depth > _DEEPEST.get(kind, depth):
         raise ValueError(f"{kind} holds sums of at most {_DEEPEST[kind]} products, the matrix has {depth} columns")
-    group = GROUP if kind == "int8" else 1
+    group = _INTEGERS[kind][1] if kind in _INTEGERS else 1
     n_panels, n_groups = -(-outputs // COLUMNS), -(-depth // group)
     panels = np.zeros((len(weights), n_panels, n_groups, COLUMNS, group), KINDS[kind])
     steps = np.zeros((len(weights), n_panels * COLUMNS), np.float32)
@@ -75,11 +85,10 @@ def pack_matrices(
             some = kept[panel * COLUMNS : (panel + 1) * COLUMNS]
             some = np.pad(some, ((0, 0), (0, n_groups * group - depth)))
             panels[number, panel, :, : len(some)] = some.reshape(len(some), n_groups, group).transpose(1, 0, 2)
-    is_int8 = kind == "int8"
     return Matrices(
         panels.reshape(-1),
-        steps.reshape(-1) if is_int8 else np.zeros(0, np.float32),
-        sums.reshape(-1) if is_int8 else np.zeros(0, np.int32),
+        steps.reshape(-1) if kind in _INTEGERS else np.zeros(0, np.float32),
+        sums.reshape(-1) if kind == "int8" else np.zeros(0, np.int32),
         _padded(biases, len(weights), outputs),
         outputs,
         depth,
@@ -87,7 +96,7 @@ def pack_matrices(
 
 
 def _kept(weights: np.ndarray, kind: WeightKind) -> tuple[np.ndarray, np.ndarray]:
-    """Weights as they are kept, and of what those of each output are multiples (in int8)."""
+    """Weights as they are kept, and of what those of each output are multiples (integers)."""
     largest = np.abs(weights).max(axis=1)
     if not (largest <= _LIMITS[kind]).all():  # NaN is not either
         worst = int(np.argmax(np.where(np.isnan(largest), np.inf, largest)))
@@ -98,11 +107,18 @@ def _kept(weights: np.ndarray, kind: WeightKind) -> tuple[np.ndarray, np.ndarray
 
 def _rounded(weights: np.ndarray, largest: np.ndarray, kind: WeightKind) -> tuple[np.ndarray, np.ndarray]:
     """The same for weights that the kind holds, given the largest magnitude of each output."""
-    steps = np.ones(len(weights), np.float32)
-    if kind == "int8":
+    steps: np.ndarray = np.ones(len(weights), np.float32)
+    if kind in _INTEGERS:
+        most = np.float32(_INTEGERS[kind][0])
+        steps = largest / most
+        if kind == "int16":
+            # each may be rounded up by a half
+            starts = np.arange(0, weights.shape[1], RUN * PAIR)
+            sums = np.add.reduceat(np.abs(weights), starts, axis=1, dtype=np.float64).max(axis=1)
+            steps = np.maximum(steps, (sums / (MOST_WEIGHT - RUN - 1)).astype(np.float32))
         # of smaller numbers the step would be rounded itself; they are kept as zeros
-        steps = np.where(largest >= np.float32(2.0**-100), largest / np.float32(127), np.float32(1)).astype(np.float32)
-        return np.rint(weights / steps[:, None]).astype(np.int8), steps
+        steps = np.where(largest >= np.float32(2.0**-100), steps, np.float32(1)).astype(np.float32)
+        return np.rint(weights / steps[:, None]).astype(KINDS[kind]), steps
     if kind == "float16":
         return weights.astype(np.float16).view(np.uint16), steps
     if kind == "bfloat16":

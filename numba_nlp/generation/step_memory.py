@@ -80,8 +80,8 @@ def new_step_scratch(
     """
     width, joined = weights.tokens.shape[1], weights.heads * weights.head_width
     deepest = max(width, joined, weights.outer.depth)
-    packed = new_packed_rows(n_rows, deepest, kind)
-    # with int8 some matrices have 16 bits; attention to a source packs rows of float32, whatever weights are
+    # with int8 some matrices have int16; attention to a source packs rows of float32, whatever weights are
+    packed = new_packed_rows(n_rows, deepest, _widest(kind))
     floats = new_packed_rows(n_rows, deepest, "float32").floats.size
     floats = max(floats, new_packed_rows(per_prompt, max(source_width, weights.head_width), "float32").floats.size)
     head_columns = whole_panels(weights.head_width)
@@ -107,6 +107,11 @@ def new_step_scratch(
         gate=shared(weights.gate),
         last=shared(weights.last_logits),
     )
+
+
+def _widest(kind: WeightKind) -> WeightKind:
+    """Whose rows take most room, of the kinds that a model's matrices have: with int8 some may be int16."""
+    return "int16" if kind == "int8" else kind
 
 
 def no_sources() -> SourceMemory:
@@ -165,7 +170,7 @@ def new_read_scratch(
     width, joined, seen = weights.edge_norms.shape[2], weights.heads * weights.head_width, padded(longest)
     # fewer tokens than `n_tokens` may be divided into fewer, larger parts
     of_part = min(n_tokens, max(2 * QUERIES, -(-n_tokens // int(row_parts(n_tokens, n_threads)))))
-    packed = new_packed_rows(of_part, max(width, joined, weights.outer.depth), kind)
+    packed = new_packed_rows(of_part, max(width, joined, weights.outer.depth), _widest(kind))
     floats = new_packed_rows(of_part, max(width, joined, weights.outer.depth), "float32").floats.size
     floats = max(floats, new_packed_rows(QUERIES, max(seen, weights.head_width), "float32").floats.size)
 

@@ -1,10 +1,10 @@
 """64-bit words: unaligned loads and stores, wrapping arithmetic, bit counts, prefetch, 64-byte window masks.
 
 Everything that needs an LLVM intrinsic lives in this file, in ``lanes.py``, ``float_lanes.py``, ``key_lanes.py``,
-``bit_places.py`` and, in ``step``, in ``row_blocks.py``, ``code_blocks.py``, ``packed_rows.py`` and ``team.py``, each
-beside a plain form with the same result. The plain forms serve when the JIT is disabled (Python integers do not wrap,
-numpy scalars warn), under ``NUMBA_BOUNDSCHECK=1`` (raw loads would escape the check) and when ``NUMBA_NLP_PLAIN=1``
-asks for them.
+``bit_places.py`` and, in ``step``, in ``row_blocks.py``, ``code_blocks.py``, ``word_blocks.py``, ``packed_rows.py`` and
+``team.py``, each beside a plain form with the same result. The plain forms serve when the JIT is disabled (Python
+integers do not wrap, numpy scalars warn), under ``NUMBA_BOUNDSCHECK=1`` (raw loads would escape the check) and when
+``NUMBA_NLP_PLAIN=1`` asks for them.
 
 Twin: ``numba_nlp.reference.words``.
 """

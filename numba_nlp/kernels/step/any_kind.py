@@ -10,16 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from numba_nlp._jit import kernel
-from numba_nlp.kernels.step.packed_rows import pack_codes, pack_floats
+from numba_nlp.kernels.step.packed_rows import pack_codes, pack_floats, pack_words
 from numba_nlp.kernels.step.products import MULTIPLY, Matrices
 
 __all__ = ["NUMBERS", "AnyMatrices", "multiply_any", "of_any_kind", "pack_any"]
 
 #: Kind of weights -> its number.
-NUMBERS = {"float32": 0, "float16": 1, "bfloat16": 2, "int8": 3}
-_FLOAT32, _FLOAT16, _BFLOAT16 = (NUMBERS[kind] for kind in ("float32", "float16", "bfloat16"))
+NUMBERS = {"float32": 0, "float16": 1, "bfloat16": 2, "int8": 3, "int16": 4}
+_FLOAT32, _FLOAT16, _BFLOAT16, _INT8 = (NUMBERS[kind] for kind in ("float32", "float16", "bfloat16", "int8"))
 _multiply_float32, _multiply_float16 = MULTIPLY["float32"], MULTIPLY["float16"]
-_multiply_bfloat16, _multiply_int8 = MULTIPLY["bfloat16"], MULTIPLY["int8"]
+_multiply_bfloat16, _multiply_int8, _multiply_int16 = (MULTIPLY[kind] for kind in ("bfloat16", "int8", "int16"))
 
 
 class AnyMatrices(NamedTuple):
@@ -65,8 +65,10 @@ def pack_any(kind, x, n_rows, packed):
     """
     if kind <= _BFLOAT16:
         pack_floats(x, n_rows, packed)
-    else:
+    elif kind == _INT8:
         pack_codes(x, n_rows, packed)
+    else:
+        pack_words(x, n_rows, packed)
 
 
 @kernel
@@ -92,6 +94,9 @@ def multiply_any(packed, n_rows, matrices, which, first_panel, last_panel, out):
     elif m.kind == _BFLOAT16:
         halves = Matrices(m.panels.view(np.uint16), m.scales, m.sums, m.bias, m.outputs, m.depth)
         _multiply_bfloat16(packed, n_rows, halves, which, first_panel, last_panel, out)
-    else:
+    elif m.kind == _INT8:
         codes = Matrices(m.panels.view(np.int8), m.scales, m.sums, m.bias, m.outputs, m.depth)
         _multiply_int8(packed, n_rows, codes, which, first_panel, last_panel, out)
+    else:
+        words = Matrices(m.panels.view(np.int16), m.scales, m.sums, m.bias, m.outputs, m.depth)
+        _multiply_int16(packed, n_rows, words, which, first_panel, last_panel, out)

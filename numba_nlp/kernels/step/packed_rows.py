@@ -1,10 +1,11 @@
-"""Rows as products read them: those of a block side by side, as float32 or as codes of 8 bits.
+"""Rows as products read them: those of a block side by side, as float32 or as integers of 8 or 16 bits.
 
 The rows that are multiplied at once are a block. Number ``k`` of all its rows stands together, so that a product reads
 one array from its beginning to its end. Blocks are as few as can be, and as even; the larger ones come first.
 
 For int8 weights rows become int8 as well: multiples of a step, which is a row's largest magnitude divided by 127, kept
-with 128 added because processors multiply unsigned with signed bytes. Four codes of a row stand side by side.
+with 128 added because processors multiply unsigned with signed bytes. Four codes of a row stand side by side. For
+weights of int16 they become int16, multiples of a finer step, two side by side.
 
 Twin: ``numba_nlp.reference.step.packed_rows``.
 """
@@ -20,6 +21,7 @@ from numba.extending import intrinsic
 
 from numba_nlp._jit import kernel
 from numba_nlp.kernels.step.row_blocks import MOST_ROWS
+from numba_nlp.kernels.step.word_blocks import HIGHEST, PAIR
 from numba_nlp.kernels.words import VECTOR, _element_pointer
 
 __all__ = [
@@ -32,16 +34,18 @@ __all__ = [
     "new_packed_rows",
     "pack_codes",
     "pack_floats",
+    "pack_words",
 ]
 
 #: Codes of a row that stand side by side.
 GROUP = 4
 #: What is added to a code to make it a positive byte.
 ZERO = 128
-#: Rows of smaller numbers count as zeros: 127 divided by them could be infinite.
+#: Rows of smaller numbers count as zeros: what is divided by them could be infinite.
 _SMALLEST = np.float32(2.0**-100)
 _LARGEST = np.finfo(np.float32).max
 _HIGHEST = np.float32(127)
+_HIGHEST_WORD = np.float32(HIGHEST)
 #: Added to a number of small magnitude, it leaves the nearest integer, ties to even, in the low bits.
 _ROUND = np.float32(12582912.0)  # 1.5 * 2**23
 
@@ -53,12 +57,12 @@ class PackedRows(NamedTuple):
     ----------
     floats : float32[k]
         Number ``k`` of row ``r`` of a block of ``size`` rows is element ``k * size + r`` of the block. Not used by
-        int8.
+        int8 and int16.
     codes : uint8[k]
-        Code ``4 * q + j`` of row ``r`` of a block is element ``(q * size + r) * 4 + j`` of the block. Used by int8
-        alone, as is what follows.
+        Code ``4 * q + j`` of row ``r`` of a block is element ``(q * size + r) * 4 + j`` of the block. Of int16, these
+        are the bytes of an array of int16, of which number ``2 * q + j`` is element ``(q * size + r) * 2 + j``.
     steps : float32[m]
-        What a row's codes less 128 are multiples of.
+        What a row's integers, or codes less 128, are multiples of.
     """
 
     floats: np.ndarray
@@ -75,11 +79,12 @@ def new_packed_rows(n_rows: int, depth: int, kind: str) -> PackedRows:
         Greatest number of rows.
     depth : int
         Greatest number of numbers in a row.
-    kind : {"float32", "float16", "bfloat16", "int8"}
+    kind : {"float32", "float16", "bfloat16", "int8", "int16"}
         Kind of the weights that rows are multiplied with.
     """
-    if kind == "int8":
-        codes = np.zeros(n_rows * groups(depth) * GROUP, np.uint8)
+    if kind in ("int8", "int16"):
+        bytes_of_row = groups(depth) * GROUP if kind == "int8" else pairs(depth) * PAIR * 2
+        codes = np.zeros(n_rows * bytes_of_row, np.uint8)
         return PackedRows(np.zeros(0, np.float32), codes, np.zeros(n_rows, np.float32))
     return PackedRows(np.zeros(n_rows * depth, np.float32), np.zeros(0, np.uint8), np.zeros(0, np.float32))
 
@@ -88,6 +93,12 @@ def new_packed_rows(n_rows: int, depth: int, kind: str) -> PackedRows:
 def groups(depth):
     """Groups of four codes that hold ``depth`` of them (int64)."""
     return (depth + GROUP - 1) // GROUP
+
+
+@kernel
+def pairs(depth):
+    """Pairs of int16 that hold ``depth`` of them (int64)."""
+    return (depth + PAIR - 1) // PAIR
 
 
 @kernel
@@ -109,6 +120,7 @@ if VECTOR:
     _floats = ir.VectorType(_f32, _LANES)
     _words = ir.VectorType(_i32, _LANES)
     _bytes = ir.VectorType(_i8, _LANES)
+    _vector_of_words = ir.VectorType(ir.IntType(16), _LANES)
 
     def _all(vector, value):
         return ir.Constant(vector, [ir.Constant(vector.element, value)] * _LANES)
@@ -175,6 +187,27 @@ if VECTOR:
 
         return types.float32(x, types.int64, types.int64), codegen
 
+    def _write_integers(context, builder, signature, args, together, kept):
+        """What :func:`_write_codes` does with its arguments; ``kept``: the integers, of the bits they end."""
+        array, first, n, inverse, out, place, stride = args
+        undefined = ir.Constant(_floats, ir.Undefined)
+        one = builder.insert_element(undefined, inverse, ir.Constant(_i32, 0))
+        factors = builder.shuffle_vector(one, undefined, _all(_words, 0))
+        to = cgutils.alloca_once_value(builder, place)
+        builder.store(place, to)
+        with cgutils.for_range_slice(builder, first, builder.add(first, n), ir.Constant(_i64, _LANES)) as (at, _):
+            values = _load(builder, _element_pointer(context, builder, signature.args[0], array, at), _floats)
+            rounded = builder.fadd(builder.fmul(values, factors), _all(_floats, float(_ROUND)))
+            integers = kept(builder.bitcast(rounded, _words))
+            parts = builder.bitcast(integers, ir.VectorType(_i32, _LANES // together))
+            for i in range(_LANES // together):
+                here = builder.load(to)
+                pointer = _element_pointer(context, builder, signature.args[4], out, here)
+                part = builder.extract_element(parts, ir.Constant(_i32, i))
+                builder.store(part, builder.bitcast(pointer, _i32.as_pointer())).align = 1
+                builder.store(builder.add(here, stride), to)
+        return context.get_dummy_value()
+
     @intrinsic
     def _write_codes(typingctx, x, first, n, inverse, codes, place, stride):
         """Codes of ``n`` numbers, a multiple of 16, from element ``first`` of ``x`` on.
@@ -183,29 +216,26 @@ if VECTOR:
         """
 
         def codegen(context, builder, signature, args):
-            array, first, n, inverse, codes, place, stride = args
-            undefined = ir.Constant(_floats, ir.Undefined)
-            one = builder.insert_element(undefined, inverse, ir.Constant(_i32, 0))
-            factors = builder.shuffle_vector(one, undefined, _all(_words, 0))
-            to = cgutils.alloca_once_value(builder, place)
-            builder.store(place, to)
-            with cgutils.for_range_slice(builder, first, builder.add(first, n), ir.Constant(_i64, _LANES)) as (at, _):
-                values = _load(builder, _element_pointer(context, builder, signature.args[0], array, at), _floats)
-                rounded = builder.fadd(builder.fmul(values, factors), _all(_floats, float(_ROUND)))
-                # the low byte of the sum is the integer's, whose highest bit is turned by adding 128
-                low = builder.trunc(builder.bitcast(rounded, _words), _bytes)
-                turned = builder.xor(low, _all(_bytes, ZERO))
-                fours = builder.bitcast(turned, ir.VectorType(_i32, _LANES // GROUP))
-                for i in range(_LANES // GROUP):
-                    here = builder.load(to)
-                    pointer = _element_pointer(context, builder, signature.args[4], codes, here)
-                    four = builder.extract_element(fours, ir.Constant(_i32, i))
-                    builder.store(four, builder.bitcast(pointer, _i32.as_pointer())).align = 1
-                    builder.store(builder.add(here, stride), to)
-            return context.get_dummy_value()
+            def turned(bits):
+                # the low byte is the integer's, whose highest bit is turned by adding 128
+                return builder.xor(builder.trunc(bits, _bytes), _all(_bytes, ZERO))
+
+            return _write_integers(context, builder, signature, args, GROUP, turned)
 
         whole = types.int64
         return types.void(x, whole, whole, types.float32, codes, whole, whole), codegen
+
+    @intrinsic
+    def _write_words(typingctx, x, first, n, inverse, words, place, stride):
+        """The same of int16, two of which are written at ``place``."""
+
+        def codegen(context, builder, signature, args):
+            return _write_integers(
+                context, builder, signature, args, PAIR, lambda bits: builder.trunc(bits, _vector_of_words)
+            )
+
+        whole = types.int64
+        return types.void(x, whole, whole, types.float32, words, whole, whole), codegen
 
     _AT_ONCE = _LANES
     _FOUR = 4
@@ -227,6 +257,7 @@ else:
         """Nothing is written: ``n`` is zero."""
         return
 
+    _write_words = _write_codes
     # more than there can be, so that the loops over what is left do all
     _AT_ONCE = _FOUR = 1 << 62
 
@@ -263,13 +294,14 @@ def pack_floats(x, n_rows, packed):
 
 
 @kernel
-def row_step(x, row):
-    """Step of a row: its largest magnitude divided by 127.
+def row_step(x, row, most):
+    """Step of a row: its largest magnitude divided by how many steps that is to be.
 
     Parameters
     ----------
     x : float32[m, depth]
     row : int64
+    most : float32
 
     Returns
     -------
@@ -291,7 +323,7 @@ def row_step(x, row):
         return np.float32(np.nan), np.float32(0)
     if largest < _SMALLEST:
         return np.float32(0), np.float32(0)
-    return largest / _HIGHEST, _HIGHEST / largest
+    return largest / most, most / largest
 
 
 @kernel
@@ -315,7 +347,7 @@ def pack_codes(x, n_rows, packed):
         size = block_rows(n_rows - first, blocks)
         stride = size * GROUP
         for row in range(size):
-            step, inverse = row_step(x, first + row)
+            step, inverse = row_step(x, first + row, _HIGHEST)
             packed.steps[first + row] = step
             place = first * n_groups * GROUP + row * GROUP
             many = depth // _AT_ONCE * _AT_ONCE
@@ -331,5 +363,39 @@ def pack_codes(x, n_rows, packed):
         blocks -= 1
 
 
+@kernel
+def pack_words(x, n_rows, packed):
+    """Round rows to multiples of finer steps, of 16 bits; arguments as for :func:`pack_codes`."""
+    depth = x.shape[1]
+    n_pairs = pairs(depth)
+    words = packed.codes.view(np.int16)
+    first = np.int64(0)
+    blocks = n_blocks(n_rows)
+    while blocks:
+        size = block_rows(n_rows - first, blocks)
+        stride = size * PAIR
+        for row in range(size):
+            step, inverse = row_step(x, first + row, _HIGHEST_WORD)
+            packed.steps[first + row] = step
+            place = (first * n_pairs + row) * PAIR
+            many = depth // _AT_ONCE * _AT_ONCE
+            if inverse == 0:  # zero times infinity is no zero
+                many = np.int64(0)
+            _write_words(x, (first + row) * depth, many, inverse, words, place, stride)
+            for k in range(many, n_pairs * PAIR):
+                number = np.int64(0)
+                if k < depth and inverse != 0:
+                    number = np.int64(np.rint(x[first + row, k] * inverse))
+                words[place + k // PAIR * stride + k % PAIR] = number
+        first += size
+        blocks -= 1
+
+
 #: How rows are packed, by how the weights are kept that they are multiplied with.
-PACK = {"float32": pack_floats, "float16": pack_floats, "bfloat16": pack_floats, "int8": pack_codes}
+PACK = {
+    "float32": pack_floats,
+    "float16": pack_floats,
+    "bfloat16": pack_floats,
+    "int8": pack_codes,
+    "int16": pack_words,
+}

@@ -3,7 +3,8 @@
 ``out[row, n] = sum over k of x[row, k] * weights[n, k]``, times a scale and plus a bias of ``n``. A step reads all
 weights for as few rows as there are beams, so the product is as fast as memory is read, or, with more than about ten
 rows, as numbers are multiplied. Rows are packed once (:mod:`numba_nlp.kernels.step.packed_rows`); then each panel of
-weights (:mod:`~numba_nlp.kernels.step.row_blocks`, :mod:`~numba_nlp.kernels.step.code_blocks`) is read once and
+weights (:mod:`~numba_nlp.kernels.step.row_blocks`, of integers :mod:`~numba_nlp.kernels.step.code_blocks` and
+:mod:`~numba_nlp.kernels.step.word_blocks`) is read once and
 multiplied with all blocks of rows while it is in a near cache. Threads share panels: each takes some of them.
 
 Twin: ``numba_nlp.reference.step.products``.
@@ -19,8 +20,18 @@ from numba_nlp._jit import kernel
 from numba_nlp.kernels.specialising import specialise
 from numba_nlp.kernels.step import row_blocks
 from numba_nlp.kernels.step.code_blocks import multiply_codes
-from numba_nlp.kernels.step.packed_rows import GROUP, PACK, PackedRows, block_rows, groups, n_blocks, new_packed_rows
+from numba_nlp.kernels.step.packed_rows import (
+    GROUP,
+    PACK,
+    PackedRows,
+    block_rows,
+    groups,
+    n_blocks,
+    new_packed_rows,
+    pairs,
+)
 from numba_nlp.kernels.step.row_blocks import COLUMNS, MOST_ROWS
+from numba_nlp.kernels.step.word_blocks import PAIR, multiply_words
 
 __all__ = [
     "COLUMNS",
@@ -32,6 +43,7 @@ __all__ = [
     "look_ahead",
     "multiply_panels",
     "multiply_panels_int8",
+    "multiply_panels_int16",
     "new_packed_rows",
 ]
 
@@ -41,12 +53,14 @@ class Matrices(NamedTuple):
 
     Attributes
     ----------
-    panels : float32, uint16 or int8 [matrices * panels * weights of a panel]
+    panels : float32, uint16, int8 or int16 [matrices * panels * weights of a panel]
         Weight ``(panel * COLUMNS + column, k)`` of a matrix is its element ``(panel * depth + k) * COLUMNS + column``;
         with int8, where four neighbours stand together, ``((panel * groups + k // 4) * COLUMNS + column) * 4 + k % 4``,
-        with as many groups of four as hold a row. Zeros stand where there are no more outputs or numbers.
+        with as many groups of four as hold a row, and with int16 the same in pairs. Zeros stand where there are no more
+        outputs or numbers.
     scales : float32[matrices * columns] or float32[0]
-        What int8 weights are multiples of; ``columns`` is ``outputs`` rounded up to a multiple of ``COLUMNS``.
+        What int8 and int16 weights are multiples of; ``columns`` is ``outputs`` rounded up to a multiple of
+        ``COLUMNS``.
     sums : int32[matrices * columns] or int32[0]
         128 times the sum of the int8 weights of each output.
     bias : float32[matrices * columns] or float32[0]
@@ -162,6 +176,34 @@ def multiply_panels_int8(packed, n_rows, matrices, which, first_panel, last_pane
             blocks -= 1
 
 
+@kernel
+def multiply_panels_int16(packed, n_rows, matrices, which, first_panel, last_panel, out):
+    """Multiply packed integers with some panels of a matrix of int16; arguments as for :func:`multiply_panels`.
+
+    An output is ``sum * step * scale`` and the bias as with int8; exact sums of 64 products are added up in float32.
+    """
+    n_pairs = pairs(matrices.depth)
+    stride = out.shape[1]
+    flat = out.reshape(out.size)
+    words = packed.codes.view(np.int16)
+    panel_size = n_pairs * PAIR * COLUMNS
+    columns = columns_of(matrices)
+    for panel in range(first_panel, last_panel):
+        here = (which * (columns // COLUMNS) + panel) * panel_size
+        first = np.int64(0)
+        blocks = n_blocks(n_rows)
+        while blocks:
+            size = block_rows(n_rows - first, blocks)
+            ahead, ahead_step = look_ahead(n_rows, blocks, here, panel_size, COLUMNS * PAIR)
+            multiply_words(
+                words, first * n_pairs * PAIR, packed.steps, first, size, matrices.panels, here, n_pairs,
+                matrices.scales, matrices.bias, which * columns + panel * COLUMNS, flat,
+                first * stride + panel * COLUMNS, stride, ahead, ahead_step,
+            )  # fmt: skip
+            first += size
+            blocks -= 1
+
+
 #: :func:`multiply_panels` by how weights are kept.
 MULTIPLY = {
     kind: kernel(specialise(multiply_panels, f"multiply_panels_{kind}", multiply_block=multiply_block))
@@ -171,4 +213,4 @@ MULTIPLY = {
         "bfloat16": row_blocks.multiply_bfloat16,
     }.items()
 }
-MULTIPLY["int8"] = multiply_panels_int8
+MULTIPLY["int8"], MULTIPLY["int16"] = multiply_panels_int8, multiply_panels_int16

@@ -74,7 +74,7 @@ def draw_weights(random: np.random.Generator, kind: str, activation: str, **flag
 
 def plain_matrices(matrices: AnyMatrices, kind: str) -> Matrices:
     """Matrices of a kind, as twins take them."""
-    dtype = {"float32": np.float32, "int8": np.int8}.get(kind, np.uint16)
+    dtype = {"float32": np.float32, "int8": np.int8, "int16": np.int16}.get(kind, np.uint16)
     return Matrices(matrices.panels.view(dtype), *matrices[2:])
 
 

@@ -60,14 +60,19 @@ def test_packed_rows(n_rows, depth):
 AWKWARD = np.array([0.5, 1.5, -2.5, 126.5, 127, -127, 0, -0.0, 1e-30, 63.499996], np.float32)
 
 
-@given(st.integers(1, 30), st.integers(1, 70), st.integers(0, 2**32 - 1))
-def test_codes_are_those_of_the_twin(n_rows, depth, seed):
+def draw_awkward_rows(n_rows, depth, seed):
     random = np.random.default_rng(seed)
     x = (random.standard_normal((n_rows, depth)) * 2.0 ** random.integers(-120, 120)).astype(np.float32)
     few = random.random((n_rows, depth)) < 0.3
     x[few] = random.choice(AWKWARD, few.sum())
     rare = random.random((n_rows, depth)) < 0.01
     x[rare] = random.choice(np.array([np.inf, -np.inf, np.nan], np.float32), rare.sum())
+    return x
+
+
+@given(st.integers(1, 30), st.integers(1, 70), st.integers(0, 2**32 - 1))
+def test_codes_are_those_of_the_twin(n_rows, depth, seed):
+    x = draw_awkward_rows(n_rows, depth, seed)
     packed = new_packed_rows(n_rows + 1, depth, "int8")
     packed.steps[:] = 7
     packed.codes[:] = 7
@@ -75,6 +80,20 @@ def test_codes_are_those_of_the_twin(n_rows, depth, seed):
     codes, steps = rows_twin.pack_codes(x, n_rows, MOST_ROWS)
     assert packed.codes[: codes.size].tolist() == codes.tolist()
     assert (packed.codes[codes.size :] == 7).all()
+    np.testing.assert_array_equal(packed.steps, [*steps, 7])
+
+
+@given(st.integers(1, 30), st.integers(1, 70), st.integers(0, 2**32 - 1))
+def test_words_are_those_of_the_twin(n_rows, depth, seed):
+    x = draw_awkward_rows(n_rows, depth, seed)
+    packed = new_packed_rows(n_rows + 1, depth, "int16")
+    packed.steps[:] = 7
+    words = packed.codes.view(np.int16)
+    words[:] = 7
+    PACK["int16"](x, n_rows, packed)
+    expected, steps = rows_twin.pack_words(x, n_rows, MOST_ROWS, 2**15 - 1)
+    assert words[: expected.size].tolist() == expected.tolist()
+    assert (words[expected.size :] == 7).all()
     np.testing.assert_array_equal(packed.steps, [*steps, 7])
 
 
@@ -92,11 +111,12 @@ def test_products_are_those_of_the_twin(kind, seed, n_rows, outputs, depth):
     out = out[:, :outputs]
     expected = twin.multiply(x, matrices, which, kind, COLUMNS)
     exact = x.astype(np.float64) @ weights[which].T + (bias[which] if matrices.bias.size else 0)
-    if kind == "int8":
+    if kind in ("int8", "int16"):
         assert out.tolist() == expected.tolist()
-        # each factor is wrong by at most half a step, which is 1/254 of the largest
+        # each factor is wrong by at most half a step, which is 1/254 of the largest, or 1/65534 and 1/4094
         rows, columns = abs(x), abs(weights[which])
-        half = [part.max(axis=1) / 253 for part in (rows, columns)]
+        parts = zip((rows, columns), (253, 253) if kind == "int8" else (65500, 4090), strict=True)
+        half = [part.max(axis=1) / steps for part, steps in parts]
         wrong = half[0][:, None] * columns.sum(axis=1) + rows.sum(axis=1)[:, None] * half[1]
         wrong += depth * half[0][:, None] * half[1]
         assert (abs(out - exact) <= wrong + 1e-5).all()
@@ -183,9 +203,10 @@ def test_biases_that_do_not_fit(biases):
         pack_matrices([np.ones((2, 2), np.float32)], biases)
 
 
-def test_an_output_of_zeros_is_zero_in_int8():
-    packed = pack_matrices([np.full((3, 4), 1e-40, np.float32)], None, "int8")
-    assert not multiply(np.ones((2, 4), np.float32), packed, "int8").any()
+@pytest.mark.parametrize("kind", ["int8", "int16"])
+def test_an_output_of_zeros_is_zero_in_integers(kind):
+    packed = pack_matrices([np.full((3, 4), 1e-40, np.float32)], None, kind)
+    assert not multiply(np.ones((2, 4), np.float32), packed, kind).any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -206,3 +227,19 @@ def test_the_largest_sums_are_exact_in_int8():
     out = multiply(np.ones((1, depth), np.float32), packed, "int8")
     step = np.float32(1) / np.float32(127)
     assert out[0, 0] == np.float32(127 * 127 * depth) * step * step
+
+
+@pytest.mark.parametrize("depth", [64, 65, 1000])
+def test_the_largest_sums_are_exact_in_int16(depth):
+    # the twin refuses sums of more than 32 bits
+    random = np.random.default_rng(depth)
+    weights = np.stack([np.ones(depth), random.standard_normal(depth), np.eye(1, depth)[0]]).astype(np.float32)
+    packed = pack_matrices([weights], None, "int16")
+    codes = abs(twin.stored_weights(packed, 0, COLUMNS).astype(np.int64))
+    assert 64 * 1024 * 32767 < 2**31 <= 64 * 1025 * 32767
+    runs = np.add.reduceat(codes, np.arange(0, depth, 64), axis=1)
+    assert runs.max() * 32767 < 2**31
+    assert codes.max(axis=1).tolist() == [1024, codes[1].max(), 32767]
+    assert codes[1].max() > 3000
+    for x in (weights, -weights, np.ones((1, depth), np.float32)):
+        assert multiply(x, packed, "int16")[:, :3].tolist() == twin.multiply(x, packed, 0, "int16", COLUMNS).tolist()

@@ -31,7 +31,8 @@ digest = hashlib.sha256()
 for n_rows, outputs, depth in ((1, 5, 3), (5, 70, 64), (12, 33, 37), (13, 64, 100), (31, 40, 129)):
     x = random.standard_normal((n_rows, depth)).astype(np.float32)
     weights = random.standard_normal((outputs, depth)).astype(np.float32)
-    digest.update(multiply(x, weights, "int8"))
+    for kind in ("int8", "int16"):
+        digest.update(multiply(x, weights, kind))
 halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 halves = halves[np.isfinite(halves)].astype(np.float32)
 values = multiply(np.ones((1, 1), np.float32), halves.reshape(-1, 1), "float16")[0]
@@ -52,7 +53,7 @@ if platform.machine().lower() in ("x86_64", "amd64"):
 # each compiles everything anew
 @pytest.mark.slow
 @pytest.mark.skipif(config.DISABLE_JIT, reason="is about compiled code")
-def test_int8_products_are_the_same_everywhere():
+def test_products_of_integers_are_the_same_everywhere():
     found = {}
     for name, features in _OTHERS.items():
         done = run_child(_PROGRAM, NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES=features)
