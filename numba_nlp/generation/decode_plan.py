@@ -293,7 +293,7 @@ def _stack(model: EncoderDecoder, kind: WeightKind, *, decoder: bool) -> Decoder
         distances=_distances(stack.relative, shape.heads, both_sides=not decoder),
         edge_norms=edge_norms,
         norms=norms,
-        qkv=matrices_of([block.attention.qkv for block in blocks], kind, columns=for_qkv),
+        qkv=matrices_of([block.attention.qkv for block in blocks], wider, columns=for_qkv),
         joined=matrices_of([block.attention.output for block in blocks], wider),
         query=matrices_of([block.source_attention.query for block in blocks if decoder], kind, columns=for_query),
         source_joined=matrices_of([block.source_attention.output for block in blocks if decoder], wider),
