@@ -158,8 +158,9 @@ class Normalizer:
 
     @property
     def is_one_program(self) -> bool:
-        """Whether there are no regular expressions, so that one call does all."""
-        return len(self._stages) < 2 and all(isinstance(stage, _ArrayStage) for stage in self._stages)
+        """Whether one call does all: there are no regular expressions, and first places are not noted."""
+        one = len(self._stages) < 2 and all(isinstance(stage, _ArrayStage) for stage in self._stages)
+        return one and self._noted is None
 
     def program(self) -> NormalizerProgram:
         """The one program; compiles what it needs."""
