@@ -9,8 +9,9 @@
 
 Each commit is installed in asv's own environment, with the versions of ``asv.conf.json``, and measured by the
 benchmarks of this checkout (:mod:`asv_benchmarks.history_cases`). With ``--interleave-rounds`` the commits come by
-turns, so that what else the machine does is the same for all. asv keeps what it found in ``history``, a folder for each
-kind of machine. The exit status is asv's: 2 where a commit cannot do all of it, as old ones cannot.
+turns, so that what else the machine does is the same for all. What asv found, a folder for each kind of machine, is
+copied to ``history``, which is kept; asv's own results are not, as every run of asv changes them. The exit status is
+asv's: 2 where a commit cannot do all of it, as old ones cannot.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,8 +38,10 @@ from .machine import machine
 __all__ = ["COMMITS", "RESULTS", "add_commits", "commits", "machine_name", "main", "run_history"]
 
 SUITE = Path(__file__).parent
-#: ``results_dir`` of ``asv.conf.json``.
+#: What is kept.
 RESULTS = SUITE / "history"
+#: ``results_dir`` of ``asv.conf.json``.
+FOUND = SUITE / ".asv" / "results"
 #: The commits of the history, oldest first, each with its date and subject.
 COMMITS = SUITE / "history_commits.json"
 
@@ -99,10 +103,18 @@ def run_history(names: Sequence[str], machine_is: str, rounds: int, cpu: int | N
         command += ["--show-stderr", *(("--cpu-affinity", str(cpu)) if cpu is not None else ())]
         command += [option for pattern in patterns() for option in ("--bench", pattern)]
         status = subprocess.run([*command, f"HASHFILE:{file}"], cwd=SUITE, env=environment, check=False).returncode
-    for name in names:
-        for path in (RESULTS / machine_is).glob(f"{name[:8]}-*.json"):
-            trim(path)
+    keep(names, machine_is)
     return status
+
+
+def keep(names: Sequence[str], machine_is: str) -> None:
+    """Copy what asv found at some commits to what is kept, cut to what the history follows."""
+    (RESULTS / machine_is).mkdir(parents=True, exist_ok=True)
+    shutil.copy(FOUND / "benchmarks.json", RESULTS)
+    shutil.copy(FOUND / machine_is / "machine.json", RESULTS / machine_is)
+    for name in names:
+        for path in (FOUND / machine_is).glob(f"{name[:8]}-*.json"):
+            trim(Path(shutil.copy(path, RESULTS / machine_is)))
 
 
 def main() -> int:

@@ -91,12 +91,13 @@ def render(listed: Sequence[Mapping[str, str]], machine: Mapping[str, str], resu
         "",
         f"The same benchmarks at {len(listed)} commits, measured by turns on one thread: `python -m "
         "asv_benchmarks.history` lets asv do that, in an environment of its own for all, and `python -m "
-        "asv_benchmarks.history_page` writes this page. What asv keeps is in `asv_benchmarks/history`; to look at its "
-        "own pages: `cd asv_benchmarks && asv publish && asv preview`.",
+        "asv_benchmarks.history_page` writes this page. What asv found is in `asv_benchmarks/history`; the README "
+        "there says how to see asv's own pages of it.",
         "",
         f"{machine['cpu']}, {machine['num_cpu']} processors, {machine['ram']}, {machine['os']} {machine['arch']}; "
         f"Python {results[listed[-1]['commit']]['python']}, {packages}. Batches are the lines of Hamlet, which the "
-        "repository carries, as are the vocabularies.",
+        "repository carries, as are the vocabularies: *cold* is the first pass of a new tokenizer, *warm* another one, "
+        "*held-out* the last fifth of the lines after the others.",
         "",
         "| | commit | date | what it did |",
         "| ---: | --- | --- | --- |",

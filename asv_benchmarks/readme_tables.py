@@ -31,8 +31,8 @@ _CASES = {
 _ENCODING = """\
 Lines of English on one thread of {machines}, {spans}: our speed, and how many times that of the fastest other library
 that gives the same ids, on text that a new tokenizer sees first (*cold*), sees again (*warm*), and has not seen after
-much other text (*held-out*). A spread, where one stands, says that the ratio is uncertain. All figures, and how they
-are made: [`docs/benchmarks.md`](docs/benchmarks.md)."""
+much other text (*held-out*, where there is enough of it). A spread, where one stands, says that the ratio is uncertain.
+All figures, and how they are made: [`docs/benchmarks.md`](docs/benchmarks.md)."""
 _GENERATION = """\
 [Generation](docs/generation_speed.md) on one thread by models of the real sizes, how many times as fast as
 transformers:"""
@@ -55,8 +55,31 @@ def _encoding(results: dict[str, Any]) -> str:
     for vocabulary, name in _ROWS.items():
         records = select(results, table="encode", vocabulary=vocabulary, corpus=CORPUS)
         if records:
-            rows.append([name, *(_cell([r for r in records if r["cell"] == cell]) for cell in CELLS)])
-    return table(["", *CELLS], rows)
+            megabytes = max(r["n_bytes"] for r in records if r["backend"] == OURS) / 1e6
+            cells = (_cell([r for r in records if r["cell"] == cell]) for cell in CELLS)
+            rows.append([name, f"{megabytes:.0f} MB", *cells])
+    return table(["", "text", *CELLS], rows)
+
+
+def _standing(results: dict[str, Any]) -> str:
+    """How many of all ratios are ahead, and which are not."""
+    keys = dict.fromkeys(
+        (r["table"], r["vocabulary"], r["corpus"], r["cell"])
+        for r in results["records"]
+        if (r["table"] == "encode" and r["cell"] in CELLS) or r["table"] == "latency"
+    )
+    found = []
+    for kind, vocabulary, corpus, cell in keys:
+        ranked = ratio_to_peer(select(results, table=kind, vocabulary=vocabulary, corpus=corpus, cell=cell))
+        if ranked is not None:
+            found.append((f"{vocabulary}, {corpus}{'' if kind == 'latency' else f', {cell}'}", ranked[1].value))
+    behind = [f"{where} ({value:.2f})" for where, value in found if value <= 1]
+    well = sum(value >= 1.5 for _, value in found)
+    return (
+        f"Of all {len(found)} ratios there, of batches and of single texts to the fastest other library, "
+        f"{len(found) - len(behind)} are above 1 and {well} are 1.5 or more. "
+        + (f"Behind: {'; '.join(behind)}." if behind else "None is behind.")
+    )
 
 
 def _generating(generation: dict[str, Any]) -> str:
@@ -91,11 +114,13 @@ def _start(results: dict[str, Any]) -> list[str]:
 def render_readme(runs: dict[str, dict[str, Any]], results: dict[str, Any], generation: dict[str, Any]) -> str:
     """The section."""
     machines = " and ".join(dict.fromkeys(f"{run['machine']['processor']}" for run in runs.values()))
-    dates = sorted(run["date"][:10] for run in runs.values())
+    shown = [run for run in runs.values() if select(run, table="encode", corpus=CORPUS)]
+    dates = sorted(run["date"][:10] for run in shown)
     spans = " to ".join(dict.fromkeys((dates[0], dates[-1])))
     parts = [
         _ENCODING.format(machines=machines, spans=spans),
         _encoding(results),
+        _standing(results),
         _GENERATION,
         _generating(generation),
         *_start(results),

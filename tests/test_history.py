@@ -133,7 +133,7 @@ def test_the_name_of_a_machine_is_its_kind() -> None:
 
 
 def test_results_of_five_commits_are_kept_where_asv_looks_for_them() -> None:
-    assert (ROOT / "asv_benchmarks" / SETTINGS["results_dir"]).resolve() == history.RESULTS.resolve()
+    assert (ROOT / "asv_benchmarks" / SETTINGS["results_dir"]).resolve() == history.FOUND.resolve()
     _, machine, results = history_page.kept()
     listed = {commit["commit"] for commit in history.commits()}
     assert len(set(results) & listed) >= 5
