@@ -174,9 +174,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, help="write only this document, not those of the repository")
     parser.add_argument("--render", type=_names, metavar="RESULTS", help="only write, from these results files")
     options = parser.parse_args(arguments)
-    unknown = sorted(set(options.kinds) - set(KINDS))
-    if unknown:
-        parser.error(f"--kinds has no {', '.join(unknown)}; there are {', '.join(KINDS)}")
+    for name, known in (("kinds", KINDS), ("vocab", MEASURED), ("corpora", CORPORA), ("backends", BACKENDS)):
+        given = getattr(options, name)
+        unknown = sorted(set(given) - set(known))
+        if unknown or not given:
+            parser.error(f"--{name} has no {', '.join(unknown) or 'names'}; there are {', '.join(known)}")
+    if options.rounds < 1:
+        parser.error(f"--rounds is at least 1, got {options.rounds}")
+    missing = [name for name in options.render or [] if not Path(name).is_file()]
+    if missing:
+        parser.error(f"--render: no file {', '.join(missing)}")
     if options.quick:
         options.rounds = options.most_rounds = min(2, options.rounds)
     options.most_rounds = max(options.rounds, options.most_rounds)

@@ -113,6 +113,8 @@ class Tokenizer(_fastcall.Direct):
             "_few": None,
             "_single": None,
         }
+        if hasattr(self, "_holder"):  # made anew in place; what answers single texts is of the vocabulary before
+            object.__delattr__(self, "_holder")
         for name, value in values.items():
             object.__setattr__(self, name, value)
 

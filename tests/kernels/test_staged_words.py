@@ -71,7 +71,7 @@ forms = st.sampled_from([None, "", " ", MARK])
     plain=st.sets(st.sampled_from("ab,\u00e9\u2580\U0001f600")),
     word=st.text(st.sampled_from(" ab,\u00e9\u2580\u2581\U0001f600"), max_size=20) | st.text(" a", max_size=6),
     begins_row=st.booleans(),
-    room=st.sampled_from([8, 200]),
+    room=st.sampled_from([*range(1, 25), 200]),
 )
 def test_plain_words(prefixes, further, plain, word, begins_row, room) -> None:
     table, sizes = np.zeros((PREFIXES, PREFIX_ROOM), np.uint8), np.full(PREFIXES, -1, np.int64)
@@ -90,11 +90,13 @@ def test_plain_words(prefixes, further, plain, word, begins_row, room) -> None:
         return character != MARK and bool(kinds[list(character.encode())].all())
 
     data = np.frombuffer(b"x" + word.encode() + b"y", np.uint8)
-    text = np.zeros(room, np.uint8)
+    memory = np.full(room + 8, 7, np.uint8)
+    text = memory[:room]
     n = write_plain(tables, data, 1, data.size - 2, begins_row, text)
     expected = twin.write_plain(is_plain, prefixes, further, word, begins_row)
-    n_spaces = len(word) - len(word.lstrip(" "))
-    if expected is None or PREFIX_ROOM * n_spaces + data.size - 2 > room:
+    if expected is None or len(expected.encode()) > room:
         assert n == -1
     else:
         assert text[:n].tobytes().decode() == expected
+    # nothing is written behind the room
+    assert (memory[room:] == 7).all()

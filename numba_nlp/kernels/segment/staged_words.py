@@ -228,7 +228,9 @@ def write_plain(tables, data, start, n, begins_row, text):
     row = 2 * np.int64(begins_row) + min(n_spaces, np.int64(1))
     size = np.int64(peek(tables.prefix_sizes, row))
     further = np.int64(peek(tables.prefix_sizes, np.int64(FURTHER)))
-    if size < 0 or place == stop or PREFIX_ROOM * n_spaces + n > text.size or (n_spaces > 1 and further < 0):
+    if size < 0 or place == stop or (n_spaces > 1 and further < 0):
+        return np.int64(-1)
+    if size + further * max(n_spaces - 1, np.int64(0)) + stop - place > text.size:
         return np.int64(-1)
     for i in range(size):
         poke(text, i, peek(tables.prefixes, PREFIX_ROOM * row + i))
