@@ -89,10 +89,10 @@ def render(listed: Sequence[Mapping[str, str]], machine: Mapping[str, str], resu
     lines = [
         "# History of the speed",
         "",
-        f"The same benchmarks at {len(listed)} commits, measured by turns on one thread: `python -m "
-        "asv_benchmarks.history` lets asv do that, in an environment of its own for all, and `python -m "
-        "asv_benchmarks.history_page` writes this page. What asv found is in `asv_benchmarks/history`; the README "
-        "there says how to see asv's own pages of it.",
+        "Written by `python -m asv_benchmarks.history_page` from `asv_benchmarks/history`, what asv found when `python -m "
+        "asv_benchmarks.history` let it measure; the README there says how to see asv's own pages of it.",
+        "",
+        f"The same benchmarks at {len(listed)} commits, measured by turns on one thread, in one environment for all.",
         "",
         f"{machine['cpu']}, {machine['num_cpu']} processors, {machine['ram']}, {machine['os']} {machine['arch']}; "
         f"Python {results[listed[-1]['commit']]['python']}, {packages}. Batches are the lines of Hamlet, which the "
