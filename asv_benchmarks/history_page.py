@@ -89,8 +89,8 @@ def render(listed: Sequence[Mapping[str, str]], machine: Mapping[str, str], resu
     lines = [
         "# History of the speed",
         "",
-        "Written by `python -m asv_benchmarks.history_page` from `asv_benchmarks/history`, what asv found when `python -m "
-        "asv_benchmarks.history` let it measure; the README there says how to see asv's own pages of it.",
+        "Written by `python -m asv_benchmarks.history_page` from `asv_benchmarks/history`, what asv found when `python "
+        "-m asv_benchmarks.history` let it measure; the README there says how to see asv's own pages of it.",
         "",
         f"The same benchmarks at {len(listed)} commits, measured by turns on one thread, in one environment for all.",
         "",
