@@ -71,7 +71,8 @@ class NumbaNlp(Backend):
         return self.tokenizer.encode_batch(texts, special=self.special, num_threads=self.threads, spans=True)
 
     def encode_one(self, text: str) -> Any:
-        return self.tokenizer.encode(text, special=self.special)
+        # by the vocabulary's own policy, which looks for special tokens as the peers of the family do
+        return self.tokenizer.encode(text)
 
     def count_batch(self, texts: list[str]) -> Any:
         return self.tokenizer.count_batch(texts, special=self.special, num_threads=self.threads)
