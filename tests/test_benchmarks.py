@@ -222,16 +222,22 @@ def test_ours_is_not_ranked_when_it_is_inexact() -> None:
 
 
 def test_unigram_is_held_against_sentencepiece_and_against_the_fastest_other() -> None:
-    records = [
-        record("warm", "numba_nlp", [0.01], vocabulary="t5"),
-        record("warm", "sentencepiece", [0.05], vocabulary="t5"),
-        record("warm", "splintr-rs", [0.03], vocabulary="t5"),
-        record("warm", "tokie", [0.001], exact=False, vocabulary="t5"),
-    ]
-    text = render({"x.json": results_of(records)})
-    assert "| t5, hamlet_lines, warm: ours / sentencepiece | >= 6 | 5.00 (too few rounds) | **no** |" in text
-    assert "| t5, hamlet_lines, warm: ours / splintr-rs | >= 2 | 3.00 (too few rounds) | yes |" in text
+    def records(rounds: int) -> list[dict[str, Any]]:
+        return [
+            record("warm", "numba_nlp", [0.01] * rounds, vocabulary="t5"),
+            record("warm", "sentencepiece", [0.05] * rounds, vocabulary="t5"),
+            record("warm", "splintr-rs", [0.03] * rounds, vocabulary="t5"),
+            record("warm", "tokie", [0.001] * rounds, exact=False, vocabulary="t5"),
+        ]
+
+    text = render({"x.json": results_of(records(3))})
+    assert "| t5, hamlet_lines, warm: ours / sentencepiece | >= 6 | 5.00 | **no** |" in text
+    assert "| t5, hamlet_lines, warm: ours / splintr-rs | >= 2 | 3.00 | yes |" in text
     assert "SentencePiece Unigram: 1 of 2 ratios" in text
+    # one round decides nothing
+    text = render({"x.json": results_of(records(1))})
+    assert "| t5, hamlet_lines, warm: ours / splintr-rs | >= 2 | 3.00 (too few rounds) | undecided |" in text
+    assert "SentencePiece Unigram: 0 of 2 ratios" in text
 
 
 def test_one_document_of_several_runs() -> None:
